@@ -1,0 +1,6 @@
+//go:build !amd64 && !arm64
+
+package arch
+
+// Pause does nothing on processors for which no hint is known.
+func Pause() {}

@@ -1,0 +1,4 @@
+package loop
+
+// Section is what the generated loops run on.
+type Section struct{}
