@@ -1,0 +1,3 @@
+package clock
+
+const tickKind = KindTSC

@@ -1,0 +1,251 @@
+package loop
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"lockbench/lock/arch"
+)
+
+// Outcome says what the general loop does after an attempt to acquire.
+type Outcome uint8
+
+const (
+	Refused  Outcome = iota // not acquired: the operation is over
+	Leave                   // acquired, but the stop came first: release and leave the loop
+	Admitted                // acquired: Inside, release, After
+)
+
+// general is the state of the general loop.
+type general struct {
+	pos    uint32
+	op     Op
+	probe  bool // sample latencies and log the order
+	chosen bool // the current operation is sampled
+	shared bool // the current hold is shared with other readers
+
+	due  int64 // planned arrival of the next operation, in ticks
+	gpos uint32
+
+	// Counters since reset.
+	tryFailed, timedOut, reads int64
+}
+
+func (g *general) init(cfg *Config) {
+	if len(cfg.Ops) == 0 {
+		cfg.Ops = []Op{{}}
+	}
+}
+
+func (g *general) reset() {
+	g.tryFailed, g.timedOut, g.reads = 0, 0, 0
+}
+
+// Sampling switches sampling and the order log of the general loop on or off.
+func (s *Section) Sampling(on bool) { s.gen.probe = on }
+
+// OpenAt makes start, in ticks, the beginning of the schedule of planned
+// arrivals.
+func (s *Section) OpenAt(start int64) {
+	if len(s.cfg.Gaps) > 0 {
+		s.gen.due = start + s.gap()
+	}
+}
+
+func (s *Section) gap() int64 {
+	g := s.cfg.Gaps[s.gen.gpos&uint32(len(s.cfg.Gaps)-1)]
+	s.gen.gpos++
+	return g
+}
+
+// Backlog hands out the planned arrivals at or before until that were not
+// served, one by one, and returns how many there were.
+func (s *Section) Backlog(until int64, each func(arrival int64)) int64 {
+	if len(s.cfg.Gaps) == 0 {
+		return 0
+	}
+	var n int64
+	for s.gen.due <= until {
+		each(s.gen.due)
+		s.gen.due += s.gap()
+		n++
+	}
+	return n
+}
+
+// Mixed returns the operations since Reset that did not acquire, and the read
+// sections among those that did.
+func (s *Section) Mixed() (tryFailed, timedOut, reads int64) {
+	return s.gen.tryFailed, s.gen.timedOut, s.gen.reads
+}
+
+// Handle returns the chosen lock's handle, of the type whose loop runs.
+func (s *Section) Handle() any { return s.cfg.Handles[s.gen.op.Lock] }
+
+// TimedWait returns how long timed acquisitions wait.
+func (s *Section) TimedWait() time.Duration { return s.cfg.TimedWait }
+
+// Next chooses the next operation and, in an open loop, waits for its planned
+// arrival. OpLeave means that the stop came before the operation began.
+//
+//go:noinline
+func (s *Section) Next() Kind {
+	if s.stop.IsSet() {
+		return OpLeave
+	}
+	g := &s.gen
+	g.op = s.cfg.Ops[g.pos&uint32(len(s.cfg.Ops)-1)]
+	g.pos++
+	g.chosen = g.probe && s.Tick()
+	p := s.cfg.Protected[g.op.Lock]
+	s.prot = p
+	if len(s.cfg.Gaps) > 0 {
+		if !s.awaitDue() {
+			if g.chosen {
+				s.left = 1
+			}
+			return OpLeave
+		}
+		if g.chosen {
+			s.arrive(p)
+			s.now.arrival = g.due
+		}
+		g.due += s.gap()
+		return g.op.Kind
+	}
+	if g.chosen {
+		s.arrive(p)
+	}
+	return g.op.Kind
+}
+
+// sleepSlack is how long before a planned arrival a worker stops sleeping and
+// begins to poll: Go's timers are late by up to about this much on a busy
+// machine, and the harness's own lateness would count as the lock's.
+const sleepSlack = 2 * time.Millisecond
+
+// awaitDue waits until the planned arrival and reports whether the stop did
+// not come first. It polls, because a sleep is not exact to microseconds, and
+// yields, because other workers may want the processor.
+func (s *Section) awaitDue() bool {
+	for {
+		wait := s.gen.due - s.Now()
+		if wait <= 0 {
+			return true
+		}
+		if s.stop.IsSet() {
+			return false
+		}
+		if d := time.Duration(float64(wait) * s.cfg.NSPerTick); d > sleepSlack {
+			time.Sleep(min(d-sleepSlack, 10*time.Millisecond))
+			continue
+		}
+		arch.Pause()
+		runtime.Gosched()
+	}
+}
+
+// Attempted says what to do after an attempt to acquire that returned ok.
+//
+//go:noinline
+func (s *Section) Attempted(ok bool) Outcome {
+	g := &s.gen
+	if !ok {
+		s.refused()
+		return Refused
+	}
+	if g.chosen {
+		s.acquired(s.prot)
+	}
+	if s.stop.IsSet() {
+		if g.chosen {
+			s.OpenWait()
+		}
+		return Leave
+	}
+	return Admitted
+}
+
+func (s *Section) refused() {
+	g := &s.gen
+	if g.op.Kind == OpTry {
+		g.tryFailed++
+	} else {
+		g.timedOut++
+	}
+	if g.chosen {
+		// Not an acquisition: it has no acquisition latency. The next
+		// operation is sampled in its place.
+		if s.now.taken {
+			atomic.AddUint32(&s.prot.want, ^uint32(0))
+		}
+		g.chosen = false
+		s.left = 1
+	}
+	s.Think()
+}
+
+// Inside does the section of the general loop: exclusion check, order log,
+// work. shared says that the hold admits other readers.
+//
+//go:noinline
+func (s *Section) Inside() (sound bool) {
+	g, p := &s.gen, s.prot
+	g.shared = g.op.Kind == OpRead && s.cfg.Shared
+	if g.op.Kind == OpRead {
+		g.reads++
+	}
+	if g.shared {
+		if other := p.Owner(); other != 0 {
+			s.found(int(g.op.Lock), other, false)
+			return false
+		}
+	} else {
+		if !p.Enter(s.me) {
+			s.found(int(g.op.Lock), p.Owner(), false)
+			return false
+		}
+		if g.probe && p.ring != nil {
+			p.Log(s.me)
+		}
+	}
+	n := s.section[s.sectionPos&uint32(len(s.section)-1)]
+	s.sectionPos++
+	s.sink = Spin(s.sink, n)
+	if r, w := s.cfg.ReadLines, s.cfg.WriteLines; g.op.Kind == OpRead {
+		s.touch(p, r+w, 0)
+	} else if r+w > 0 {
+		s.touch(p, r, w)
+	}
+	if g.chosen {
+		s.Leaving()
+	}
+	if g.shared {
+		if other := p.Owner(); other != 0 {
+			s.found(int(g.op.Lock), other, true)
+			return false
+		}
+		return true
+	}
+	if g.probe && p.Wanted() {
+		s.stamp(p)
+	}
+	if !p.Exit(s.me) {
+		s.found(int(g.op.Lock), p.Owner(), true)
+		return false
+	}
+	return true
+}
+
+// After ends the operation, think time included, and reports whether the
+// batch may go on.
+//
+//go:noinline
+func (s *Section) After() bool {
+	s.Think()
+	if s.gen.chosen {
+		return s.Done()
+	}
+	return true
+}

@@ -1,0 +1,94 @@
+package loop
+
+import "sync/atomic"
+
+// cacheLine is lock.CacheLine; that package imports this one.
+const cacheLine = 128
+
+// RingSize is the length of the order log, in acquisitions.
+const RingSize = 1 << 16
+
+// MaxLoggedWorkers is the largest number of workers whose order is logged:
+// ids are one byte, and 0 means an empty slot.
+const MaxLoggedWorkers = 255
+
+// lineWords is the distance of two touched cache lines, in 8-byte words.
+const lineWords = 8
+
+// Protected is what one lock of a cell guards: owner word, counter, release
+// stamp and the pointers to the rest stand together on two lines, which move
+// with the lock; the touched data lines and the order log lie elsewhere.
+type Protected struct {
+	_     [cacheLine]byte
+	owner uint32 // worker id + 1, 0 = nobody
+	count uint64 // acquisitions, all intervals
+	// stamped is when a holder left that was asked to say so, in ticks, and
+	// stampCount the value of count while it held: whose release it was.
+	stamped    int64
+	stampCount uint64
+	lines      []uint64
+	ring       *[RingSize]byte // nil: no order log
+	_          [cacheLine - 64]byte
+	// want is the number of sampled workers that wait and want to know when
+	// the holder leaves. On its own line: read in each probed section, written
+	// only by sampled operations that found the section taken.
+	want uint32
+	_    [cacheLine - 4]byte
+}
+
+// NewProtected returns what a lock guards, with the given number of 64-byte
+// data lines, >= 0, and with an order log if ordered (64 KiB).
+func NewProtected(lines int, ordered bool) *Protected {
+	p := &Protected{lines: make([]uint64, (lines+1)*lineWords)}
+	if ordered {
+		p.ring = new([RingSize]byte)
+	}
+	return p
+}
+
+// Count returns the acquisitions counted so far. The caller must have stopped
+// the workers.
+func (p *Protected) Count() uint64 { return p.count }
+
+// Owner returns the worker id + 1 of who is in the section, or 0.
+func (p *Protected) Owner() uint32 { return atomic.LoadUint32(&p.owner) }
+
+// Enter claims the section for me (worker id + 1) and reports whether it was
+// free. If not, nothing is changed.
+func (p *Protected) Enter(me uint32) bool {
+	if atomic.LoadUint32(&p.owner) != 0 {
+		return false
+	}
+	p.owner = me
+	p.count++
+	return true
+}
+
+// Exit gives the section up and reports whether it was still me's.
+func (p *Protected) Exit(me uint32) bool {
+	if atomic.LoadUint32(&p.owner) != me {
+		return false
+	}
+	p.owner = 0
+	return true
+}
+
+// Log notes in the order log that me has the section; call it after Enter.
+func (p *Protected) Log(me uint32) { p.ring[uint16(p.count)] = byte(me) }
+
+// Wanted reports whether a sampled worker waits for a release stamp.
+func (p *Protected) Wanted() bool { return atomic.LoadUint32(&p.want) != 0 }
+
+// Order returns the last acquisitions of the order log, oldest first, as
+// worker ids + 1; since is the value of Count when logging began.
+func (p *Protected) Order(since uint64) []byte {
+	n := p.count - since
+	if n > RingSize {
+		n = RingSize
+	}
+	out := make([]byte, 0, n)
+	for c := p.count - n + 1; c <= p.count; c++ {
+		out = append(out, p.ring[uint16(c)])
+	}
+	return out
+}
