@@ -94,14 +94,16 @@ type Calibration struct {
 
 // Latency is a distribution of times. Percentiles are of the weighted samples.
 type Latency struct {
-	Count int64  `json:"count"` // samples taken
-	Every int    `json:"every"` // one in so many operations was sampled, at most
-	P50   int64  `json:"p50_ns"`
-	P90   int64  `json:"p90_ns"`
-	P99   int64  `json:"p99_ns"`
-	P999  int64  `json:"p999_ns"`
-	Max   int64  `json:"max_ns"`
-	HDR   string `json:"hdr,omitempty"` // HdrHistogram V2 compressed, base64
+	Count int64 `json:"count"` // samples taken
+	Every int   `json:"every"` // one in so many operations was sampled, at most
+	P50   int64 `json:"p50_ns"`
+	P90   int64 `json:"p90_ns"`
+	P99   int64 `json:"p99_ns"`
+	P999  int64 `json:"p999_ns"`
+	Max   int64 `json:"max_ns"`
+	// Clamped is how many of the samples were below 0 or above one hour.
+	Clamped int64  `json:"clamped,omitempty"`
+	HDR     string `json:"hdr,omitempty"` // HdrHistogram V2 compressed, base64
 }
 
 // Fairness of the distribution of acquisitions over workers. Jain, MaxMin and

@@ -1,0 +1,71 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// FuzzReader feeds files to the decoder: it may refuse them, with a place, but
+// never panics, and what it accepts can be written and read again.
+func FuzzReader(f *testing.F) {
+	seeds, err := filepath.Glob("testdata/seeds/*")
+	if err != nil || len(seeds) == 0 {
+		f.Fatalf("no seeds: %v", err)
+	}
+	for _, path := range seeds {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte(runLine + sampleLine(f, func(s *Sample) { s.Reason = strings.Repeat("x", 20<<10) }))) // a huge line
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var out bytes.Buffer
+		w := NewWriter(&out, "out")
+		var want []string
+		for rec, err := range NewReader(bytes.NewReader(in), "in").Records() {
+			if err != nil {
+				var fe *FileError
+				if !errors.As(err, &fe) || fe.Line < 1 {
+					t.Errorf("error without a place: %v", err)
+				}
+				break
+			}
+			switch {
+			case rec.Run != nil:
+				err = w.Write(rec.Run)
+			case rec.Sample != nil:
+				err = w.Write(rec.Sample)
+			case rec.Event != nil:
+				err = w.Write(rec.Event)
+			default:
+				continue
+			}
+			if err != nil {
+				t.Fatalf("record of line %d cannot be written again: %v", rec.Line, err)
+			}
+			want = append(want, rec.Type)
+		}
+		if len(want) == 0 || want[0] != TypeRun {
+			return
+		}
+		n := 0
+		for rec, err := range NewReader(&out, "out").Records() {
+			if err != nil {
+				t.Fatalf("read again: %v", err)
+			}
+			if rec.Type != want[n] {
+				t.Errorf("record %d read again: got %q, want %q", n, rec.Type, want[n])
+			}
+			n++
+		}
+		if n != len(want) {
+			t.Errorf("read again: got %d records, want %d", n, len(want))
+		}
+	})
+}

@@ -1,0 +1,235 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+)
+
+// MaxLine is the longest line that a Reader accepts, in bytes. The longest
+// record written is an event with a goroutine dump of 64 KiB.
+const MaxLine = 16 << 20
+
+// A Record is one line of a results file. Of Run, Sample and Event the one that
+// belongs to Type is set; for the other types Raw has the line.
+type Record struct {
+	Line   int64 // 1-based
+	Type   string
+	Run    *Run
+	Sample *Sample
+	Event  *Event
+	// Raw is the line of a type without a Go struct here: verdict, summary, or
+	// one that this version does not know. It is valid until the next record.
+	Raw json.RawMessage
+}
+
+// A Reader reads the records of one file, a line at a time: its memory does not
+// grow with the file. It is for one goroutine, and reads once.
+type Reader struct {
+	br   *bufio.Reader
+	name string
+	line int64
+	long []byte // a line that did not fit into br's buffer
+
+	// Unknown counts the records of types that this version does not know.
+	Unknown map[string]int
+	// Truncated is a warning, "" if there is none: the file ends in the middle
+	// of a record. It is set when Records has ended.
+	Truncated string
+}
+
+// NewReader reads from r; name stands for it in errors.
+func NewReader(r io.Reader, name string) *Reader {
+	return &Reader{br: bufio.NewReaderSize(r, 64<<10), name: name, Unknown: map[string]int{}}
+}
+
+// ReadFile calls fn for every record of the file at path and returns the
+// Reader for its warnings. It stops at the first error, fn's included.
+func ReadFile(path string, fn func(Record) error) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &FileError{File: path, Err: fmt.Errorf("open results file: %w", cause(err))}
+	}
+	defer f.Close() // read only: nothing is lost
+	r := NewReader(f, path)
+	for rec, err := range r.Records() {
+		if err != nil {
+			return r, err
+		}
+		if err := fn(rec); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// Records yields the records in order. An error is a *FileError and the last
+// thing yielded.
+func (r *Reader) Records() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		seen := false // a run header
+		for {
+			line, whole, err := r.next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			if len(bytes.TrimSpace(line)) == 0 && whole {
+				continue
+			}
+			rec, err := r.parse(line, seen)
+			switch {
+			case err != nil && !whole && seen && isSyntax(err):
+				r.Truncated = fmt.Sprintf("%s:%d: the file is cut off in the middle of a record (%d bytes); the records before it are read",
+					Printable(r.name), r.line, len(line))
+				return
+			case err != nil:
+				yield(Record{}, err)
+				return
+			}
+			seen = true
+			if !yield(rec, nil) {
+				return
+			}
+		}
+		if !seen {
+			yield(Record{}, r.fail("", errors.New("the file has no records"),
+				"the run ended before it wrote its header; measure again"))
+		}
+	}
+}
+
+// next returns the next line without its end. whole is false for a last line
+// that has none.
+func (r *Reader) next() (line []byte, whole bool, err error) {
+	r.line++
+	r.long = r.long[:0]
+	for {
+		part, err := r.br.ReadSlice('\n')
+		if len(r.long)+len(part) > MaxLine {
+			return nil, false, r.fail("", fmt.Errorf("the line is longer than %d MiB", MaxLine>>20), hintForeign)
+		}
+		if err == nil && len(r.long) == 0 {
+			return part[:len(part)-1], true, nil
+		}
+		r.long = append(r.long, part...)
+		switch err {
+		case nil:
+			return r.long[:len(r.long)-1], true, nil
+		case bufio.ErrBufferFull:
+		case io.EOF:
+			if len(r.long) == 0 {
+				return nil, false, io.EOF
+			}
+			return r.long, false, nil
+		default:
+			return nil, false, r.fail("", fmt.Errorf("read results: %w", cause(err)), "")
+		}
+	}
+}
+
+const (
+	hintForeign = "is this a file that `lockbench run --out` wrote?"
+	hintDamaged = "the file was changed after it was written; restore it, or delete this line"
+	hintRange   = "the record contradicts itself; it was changed by hand or written by a faulty program"
+)
+
+// samplePrefix is how the Writer begins a sample.
+var samplePrefix = []byte(`{"type":"sample",`)
+
+// parse turns a line into a record. Until a header was seen, anything else
+// means that the file is not ours.
+func (r *Reader) parse(line []byte, seen bool) (Record, error) {
+	hint := hintDamaged
+	if !seen {
+		hint = hintForeign
+	}
+	var head struct {
+		Type   string `json:"type"`
+		Schema int    `json:"schema"`
+	}
+	rec := Record{Line: r.line}
+	if bytes.HasPrefix(line, samplePrefix) {
+		head.Type = TypeSample // spares most lines of a file the first pass
+	} else if err := json.Unmarshal(line, &head); err != nil {
+		return rec, r.jsonError(err, hint)
+	}
+	rec.Type = head.Type
+	switch {
+	case head.Type == "":
+		return rec, r.fail("type", errors.New("a record without a type"), hint)
+	case head.Type == TypeRun && head.Schema != SchemaMajor:
+		return rec, r.fail("schema", fmt.Errorf("schema version %d; this program reads version %d", head.Schema, SchemaMajor),
+			"read the file with the version of lockbench that wrote it")
+	case head.Type != TypeRun && !seen:
+		return rec, r.fail("type", fmt.Errorf("the file begins with a record of type %q, not with a run header", Printable(head.Type)), hint)
+	}
+	var into any
+	switch head.Type {
+	case TypeRun:
+		rec.Run = new(Run)
+		into = rec.Run
+	case TypeSample:
+		rec.Sample = new(Sample)
+		into = rec.Sample
+	case TypeEvent:
+		rec.Event = new(Event)
+		into = rec.Event
+	case TypeVerdict, TypeSummary:
+		rec.Raw = line
+		return rec, nil
+	default:
+		r.countUnknown(head.Type)
+		rec.Raw = line
+		return rec, nil
+	}
+	if err := json.Unmarshal(line, into); err != nil {
+		return rec, r.jsonError(err, hint)
+	}
+	if rec.Sample != nil {
+		if err := rec.Sample.Validate(); err != nil {
+			var fe *FieldError
+			errors.As(err, &fe)
+			return rec, r.fail(fe.Field, fe.Err, hintRange)
+		}
+	}
+	return rec, nil
+}
+
+// maxUnknownTypes bounds Unknown in a file that invents a type a line; the rest
+// is counted together.
+const maxUnknownTypes = 32
+
+func (r *Reader) countUnknown(typ string) {
+	typ = Printable(typ)
+	if _, ok := r.Unknown[typ]; !ok && len(r.Unknown) >= maxUnknownTypes {
+		typ = "other"
+	}
+	r.Unknown[typ]++
+}
+
+func (r *Reader) jsonError(err error, hint string) error {
+	var te *json.UnmarshalTypeError
+	if errors.As(err, &te) && te.Field != "" {
+		return r.fail(te.Field, fmt.Errorf("a %s does not fit", te.Value), hint)
+	}
+	return r.fail("", fmt.Errorf("not a record: %w", err), hint)
+}
+
+// isSyntax tells a line that is cut off from one that is wrong.
+func isSyntax(err error) bool {
+	var se *json.SyntaxError
+	return errors.As(err, &se)
+}
+
+func (r *Reader) fail(field string, err error, hint string) error {
+	return &FileError{File: r.name, Line: r.line, Field: field, Err: err, Tip: hint}
+}
