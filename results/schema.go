@@ -22,6 +22,10 @@ const (
 	OutcomeError     = "error"     // the child crashed, or broke the protocol
 )
 
+// EventInterrupted is the kind of event that a run writes when it is stopped
+// before its plan is done.
+const EventInterrupted = "interrupted"
+
 // Flags: doubts in words. A flag is "word" or "word: detail"; FlagWord gives
 // the first part.
 const (
@@ -35,6 +39,7 @@ const (
 	FlagFewSamples     = "few-samples"    // too few latency samples for the high percentiles
 	FlagNoRecovery     = "no-recovery"    // throughput did not come back after a load phase
 	FlagBacklog        = "backlog"        // open loop: arrivals were not served in time
+	FlagFewOps         = "few-operations" // fewer than 100 operations a worker, because sections are long
 	FlagDrain          = "slow-drain"     // workers took long to leave after the stop
 	FlagOverlap        = "little-overlap" // workers ran together for only a part of the interval
 )
@@ -55,6 +60,7 @@ type Run struct {
 	Calibration  Calibration       `json:"calibration"`
 	Doubts       []string          `json:"doubts,omitempty"` // what about the host makes numbers doubtful
 	Labels       map[string]string `json:"labels,omitempty"`
+	Workloads    []string          `json:"workloads,omitempty"` // in the order asked for, which reports keep
 	CellsPlanned int               `json:"cells_planned"`
 	Reps         int               `json:"reps"`
 }

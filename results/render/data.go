@@ -1,0 +1,149 @@
+package render
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+
+	"lockbench/results"
+)
+
+// JSON writes an array of summary records, one a cell, of all runs.
+func JSON(w io.Writer, rep *results.Report) error {
+	cells := []*results.CellSummary{} // an empty report is [], not null
+	for _, r := range rep.Runs {
+		cells = append(cells, r.Cells()...)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(cells)
+}
+
+// A field of the CSV format.
+type field struct {
+	name string
+	get  func(c *results.CellSummary) string
+}
+
+// CSV writes one row a cell. Absent figures are empty; figures are medians
+// unless their name ends in _lo, _hi (bounds of the 95 % interval), _mad or _cv.
+func CSV(w io.Writer, rep *results.Report) error {
+	out := csv.NewWriter(w)
+	fields := csvFields()
+	var line []string
+	for _, f := range fields {
+		line = append(line, f.name)
+	}
+	if err := out.Write(line); err != nil {
+		return err
+	}
+	for _, r := range rep.Runs {
+		for _, c := range r.Cells() {
+			line = line[:0]
+			for _, f := range fields {
+				line = append(line, f.get(c))
+			}
+			if err := out.Write(line); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func csvFields() []field {
+	type cell = results.CellSummary
+	type metrics = results.Metrics
+	fields := []field{
+		{"run_id", func(c *cell) string { return c.RunID }},
+		{"files", func(c *cell) string { return strings.Join(c.Files, " ") }},
+		{"cell", func(c *cell) string { return c.Cell }},
+		{"lock", func(c *cell) string { return c.Lock }},
+		{"family", func(c *cell) string { return c.Family }},
+		{"control", func(c *cell) string { return strconv.FormatBool(c.Control) }},
+		{"workload", func(c *cell) string { return c.Workload }},
+		{"workers", func(c *cell) string { return strconv.Itoa(c.Workers) }},
+		{"cores", func(c *cell) string { return strconv.Itoa(c.Cores) }},
+		{"pin", func(c *cell) string { return c.Pin }},
+		{"clients", func(c *cell) string { return strconv.Itoa(c.Clients) }},
+		{"dispatch", func(c *cell) string { return c.Dispatch }},
+		{"threads", func(c *cell) string { return c.Threads }},
+		{"rw", func(c *cell) string { return c.RW }},
+		{"outcome", func(c *cell) string { return c.Outcome }},
+		{"outcome_reps", func(c *cell) string { return strconv.Itoa(c.Outcomes[c.Outcome]) }},
+		{"reps", func(c *cell) string { return strconv.Itoa(c.Reps) }},
+		{"ok_reps", func(c *cell) string { return strconv.Itoa(c.OKReps) }},
+	}
+	full := func(name string, get func(*metrics) *results.Estimate) {
+		of := func(f func(e *results.Estimate) *float64) func(*cell) string {
+			return func(c *cell) string {
+				e := get(&c.Metrics)
+				if e == nil {
+					return ""
+				}
+				return number(f(e))
+			}
+		}
+		fields = append(fields,
+			field{name, of(func(e *results.Estimate) *float64 { return &e.Median })},
+			field{name + "_lo", of(func(e *results.Estimate) *float64 { return e.Lo })},
+			field{name + "_hi", of(func(e *results.Estimate) *float64 { return e.Hi })},
+			field{name + "_mad", of(func(e *results.Estimate) *float64 { return &e.MAD })},
+			field{name + "_cv", of(func(e *results.Estimate) *float64 { return e.CV })},
+		)
+	}
+	brief := func(name string, get func(*metrics) *results.Estimate) {
+		fields = append(fields, field{name, func(c *cell) string {
+			if e := get(&c.Metrics); e != nil {
+				return number(&e.Median)
+			}
+			return ""
+		}})
+	}
+	full("throughput_ops_s", func(m *metrics) *results.Estimate { return m.Throughput })
+	full("wall_ns_per_op", func(m *metrics) *results.Estimate { return m.WallNS })
+	full("cpu_ns_per_op", func(m *metrics) *results.Estimate { return m.CPUNS })
+	brief("acquire_p50_ns", func(m *metrics) *results.Estimate { return m.AcquireP50 })
+	brief("acquire_p90_ns", func(m *metrics) *results.Estimate { return m.AcquireP90 })
+	brief("acquire_p99_ns", func(m *metrics) *results.Estimate { return m.AcquireP99 })
+	brief("acquire_p999_ns", func(m *metrics) *results.Estimate { return m.AcquireP999 })
+	brief("acquire_max_ns", func(m *metrics) *results.Estimate { return m.AcquireMax })
+	brief("handoff_p50_ns", func(m *metrics) *results.Estimate { return m.HandoffP50 })
+	brief("handoff_p99_ns", func(m *metrics) *results.Estimate { return m.HandoffP99 })
+	brief("handoff_max_ns", func(m *metrics) *results.Estimate { return m.HandoffMax })
+	brief("jain", func(m *metrics) *results.Estimate { return m.Jain })
+	brief("max_min", func(m *metrics) *results.Estimate { return m.MaxMin })
+	brief("rsd", func(m *metrics) *results.Estimate { return m.RSD })
+	brief("lwss_median", func(m *metrics) *results.Estimate { return m.LWSS })
+	brief("mttr_median", func(m *metrics) *results.Estimate { return m.MTTR })
+	brief("contended_pct", func(m *metrics) *results.Estimate { return m.Contended })
+	brief("coherence_ns", func(m *metrics) *results.Estimate { return m.Coherence })
+	brief("section_measured_ns", func(m *metrics) *results.Estimate { return m.Section })
+	brief("think_measured_ns", func(m *metrics) *results.Estimate { return m.Think })
+	brief("overlap_pct", func(m *metrics) *results.Estimate { return m.Overlap })
+	brief("steal_pct", func(m *metrics) *results.Estimate { return m.Steal })
+	brief("ctx_voluntary", func(m *metrics) *results.Estimate { return m.CtxVol })
+	brief("ctx_involuntary", func(m *metrics) *results.Estimate { return m.CtxInvol })
+	return append(fields,
+		field{"marks", func(c *cell) string {
+			var words []string
+			for _, m := range c.Marks {
+				words = append(words, m.String())
+			}
+			return strings.Join(words, "; ")
+		}},
+		field{"reason", func(c *cell) string { return c.Reason }},
+		field{"warnings", func(c *cell) string { return strings.Join(c.Warnings, "; ") }},
+	)
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'g', -1, 64)
+}

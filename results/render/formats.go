@@ -1,0 +1,49 @@
+// Package render writes a results.Report in the formats of --format.
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"lockbench/results"
+)
+
+// A Format is one way to write a report. Write writes everything or returns the
+// first error of w. All text in a Report is printable already; a Format adds
+// only the escapes of its own syntax.
+type Format struct {
+	Name  string
+	Help  string // one line for --help
+	Write func(w io.Writer, rep *results.Report) error
+}
+
+// Formats are all formats, the default first.
+func Formats() []Format {
+	return []Format{
+		{"table", "for reading in a terminal", Table},
+		{"markdown", "GitHub tables", Markdown},
+		{"csv", "one row a cell, units in the header", CSV},
+		{"json", "an array of summary records, one a cell", JSON},
+		{"bench", "Go benchmark lines, one a repetition, for benchstat", Bench},
+	}
+}
+
+// Names are the names of all formats, in order.
+func Names() []string {
+	var names []string
+	for _, f := range Formats() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Lookup finds a format by its name.
+func Lookup(name string) (Format, error) {
+	for _, f := range Formats() {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("unknown format %q: it is one of %s", results.Printable(name), strings.Join(Names(), ", "))
+}

@@ -1,0 +1,104 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+
+	"lockbench/results"
+)
+
+// Markdown writes what Table writes, as GitHub tables.
+func Markdown(w io.Writer, rep *results.Report) error {
+	var b bytes.Buffer
+	for _, warning := range rep.Warnings {
+		fmt.Fprintf(&b, "- **warning:** %s\n", escape(warning))
+	}
+	for _, r := range rep.Runs {
+		if len(rep.Runs) > 1 {
+			fmt.Fprintf(&b, "\n## %s\n\n", escape(runName(r)))
+		}
+		if host := r.Host.String(); host != "" {
+			fmt.Fprintf(&b, "- host: %s\n", escape(host))
+		}
+		for _, d := range doubts(r) {
+			fmt.Fprintf(&b, "- doubt: %s\n", escape(d))
+		}
+		for _, warning := range r.Warnings {
+			fmt.Fprintf(&b, "- **warning:** %s\n", escape(warning))
+		}
+		for _, s := range r.Sections {
+			fmt.Fprintf(&b, "\n### %s\n\n", escape(title(s)))
+			if err := grid(&b, s, markdownGrid()); err != nil {
+				return err
+			}
+			for i, a := range alarms(s) {
+				if i == 0 {
+					b.WriteString("\n")
+				}
+				fmt.Fprintf(&b, "- **%s**\n", escape(a))
+			}
+		}
+	}
+	if hasCells(rep) {
+		markdownEntries(&b, "Columns", glossary)
+		markdownEntries(&b, "Marks (k/n: in k of n repetitions)", legend(rep))
+		for _, r := range rep.Runs {
+			fmt.Fprintf(&b, "\n%s.\n", escape(closing(r)))
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func markdownEntries(b *bytes.Buffer, head string, entries []entry) {
+	if len(entries) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n\n", head)
+	for _, e := range entries {
+		fmt.Fprintf(b, "- %s: %s\n", escape(e.word), escape(e.text))
+	}
+}
+
+// escape takes from text what markdown and HTML would obey. A backslash serves
+// before ASCII punctuation anywhere, a pipe inside a table included.
+func escape(s string) string {
+	return escaper.Replace(s)
+}
+
+var escaper = strings.NewReplacer(
+	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`,
+	"<", "&lt;", "&", "&amp;",
+)
+
+func markdownGrid() gridStyle {
+	return gridStyle{
+		opts: []tablewriter.Option{tablewriter.WithRenderer(renderer.NewMarkdown())},
+		head: func(s string) string {
+			// A header cell has one line: "con-\ntended" joins, "cpu\nns/op" gets a space.
+			s = strings.ReplaceAll(strings.TrimSpace(s), "-\n", "")
+			s = strings.ReplaceAll(s, "/\n", "/")
+			return escape(strings.ReplaceAll(s, "\n", " "))
+		},
+		text: escape,
+	}
+}
+
+// sorted yields a map in order of its keys.
+func sorted(m map[string]string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package render
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/perf/benchfmt"
+
+	"lockbench/results"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func load(t *testing.T, paths ...string) *results.Report {
+	t.Helper()
+	b := results.NewBuilder()
+	for _, p := range paths {
+		if err := b.AddFile(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Report()
+}
+
+func TestGolden(t *testing.T) {
+	for name, paths := range map[string][]string{
+		"run": {"testdata/run.jsonl"},
+		// Another run, cut off, with hostile names; and the first once more.
+		"several": {"testdata/hostile.jsonl", "testdata/run.jsonl", "./testdata/run.jsonl"},
+	} {
+		rep := load(t, paths...)
+		for _, f := range Formats() {
+			t.Run(name+"/"+f.Name, func(t *testing.T) {
+				var out bytes.Buffer
+				if err := f.Write(&out, rep); err != nil {
+					t.Fatal(err)
+				}
+				golden := filepath.Join("testdata", name+"."+f.Name)
+				if *update {
+					if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), out.String()); diff != "" {
+					t.Errorf("%s differs; -update if that is meant (-want +got):\n%s", golden, diff)
+				}
+				for i, r := range out.String() {
+					if r != '\n' && (r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x202e) {
+						t.Fatalf("control character %U at byte %d: %.60q", r, i, out.String()[i:])
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestTableFits(t *testing.T) {
+	var out bytes.Buffer
+	if err := Table(&out, load(t, "testdata/run.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		// Rows with several marks may be longer: they are the exception.
+		if strings.HasPrefix(line, "lock ") && utf8.RuneCountInString(line) > 130 {
+			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
+		}
+		if strings.HasSuffix(line, " \n") {
+			t.Errorf("white space at the end: %q", line)
+		}
+	}
+}
+
+func TestEmptyReport(t *testing.T) {
+	for _, f := range Formats() {
+		var out bytes.Buffer
+		if err := f.Write(&out, results.NewBuilder().Report()); err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestWriteErrors(t *testing.T) {
+	rep := load(t, "testdata/run.jsonl")
+	for _, f := range Formats() {
+		if err := f.Write(failing{}, rep); err == nil {
+			t.Errorf("%s: no error from a broken pipe", f.Name)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for _, name := range Names() {
+		if f, err := Lookup(name); err != nil || f.Name != name {
+			t.Errorf("Lookup(%q): got %q, %v", name, f.Name, err)
+		}
+	}
+	if _, err := Lookup("yaml"); err == nil || !strings.Contains(err.Error(), "table, markdown, csv, json, bench") {
+		t.Errorf("Lookup(yaml): got %v, want the names there are", err)
+	}
+}
+
+func TestBenchParses(t *testing.T) {
+	var out bytes.Buffer
+	rep := load(t, "testdata/run.jsonl")
+	if err := Bench(&out, rep); err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	for _, s := range rep.Runs[0].Samples {
+		if s.Outcome == results.OutcomeOK && s.Lock != "racy" { // racy has violations
+			want++
+		}
+	}
+	got := 0
+	r := benchfmt.NewReader(&out, "bench")
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Error(rec)
+		case *benchfmt.Result:
+			got++
+			base, parts := rec.Name.Parts()
+			if base[0] < 'A' || base[0] > 'Z' || len(parts) != 2 || !bytes.HasPrefix(parts[0], []byte("/workload=")) {
+				t.Errorf("name %q: base %q, parts %q", rec.Name, base, parts)
+			}
+			sec, ok := rec.Value("sec/op")
+			rate, ok2 := rec.Value("ops/s")
+			if !ok || !ok2 || math.Abs(sec*rate-1) > 0.01 {
+				t.Errorf("%s: %g sec/op and %g ops/s do not agree", rec.Name, sec, rate)
+			}
+			if rec.GetConfig("cpu") == "" || rec.GetConfig("goos") != "linux" || rec.GetConfig("pkg") != "lockbench" {
+				t.Errorf("%s: configuration %v", rec.Name, rec.Config)
+			}
+		}
+	}
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got != want {
+		t.Errorf("got %d benchmark lines, want %d", got, want)
+	}
+	if better := r.Units().GetBetter("ops/s"); better != 1 {
+		t.Errorf("ops/s: better = %d, want 1 (higher)", better)
+	}
+}
+
+func TestBenchName(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"mcs/workload=moderate/workers=2", "Mcs/workload=moderate/workers=2"},
+		{"ticket-park/a=b c\u00a0d", "Ticket-park/a=b_c_d"},
+		{"éa", "Éa"},
+		{"2pl", "2pl"},
+	} {
+		if got := benchName(tc.in); got != tc.want {
+			t.Errorf("benchName(%q): got %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}
+
+func TestDataFormatsParse(t *testing.T) {
+	rep := load(t, "testdata/run.jsonl")
+	cells := len(rep.Runs[0].Cells())
+
+	var out bytes.Buffer
+	if err := CSV(&out, rep); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(rows) != cells+1 {
+		t.Errorf("csv: got %d rows, %v; want %d", len(rows), err, cells+1)
+	}
+
+	out.Reset()
+	if err := JSON(&out, rep); err != nil {
+		t.Fatal(err)
+	}
+	var sums []results.CellSummary
+	if err := json.Unmarshal(out.Bytes(), &sums); err != nil || len(sums) != cells {
+		t.Fatalf("json: got %d summaries, %v; want %d", len(sums), err, cells)
+	}
+	for _, s := range sums {
+		if s.Type != results.TypeSummary {
+			t.Errorf("%s: type %q", s.Cell, s.Type)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, tc := range []struct {
+		in   float64
+		want string
+	}{{0, "0"}, {0.00012, "0.00012"}, {0.0123, "0.0123"}, {0.5, "0.500"}, {1, "1.00"}, {9.996, "10.0"}, {12.34, "12.3"}, {99.96, "100"}, {999.4, "999"}, {123456, "123456"}} {
+		if got := three(tc.in); got != tc.want {
+			t.Errorf("three(%g): got %q, want %q", tc.in, got, tc.want)
+		}
+	}
+	for _, tc := range []struct {
+		in   float64
+		want string
+	}{{21, "21 ns"}, {9.6, "9.6 ns"}, {200, "200 ns"}, {999.4, "999 ns"}, {999.6, "1.00 µs"}, {1234, "1.23 µs"}, {999_600, "1.00 ms"}, {45e6, "45.0 ms"}, {3.6e12, "3600 s"}} {
+		if got := span(tc.in); got != tc.want {
+			t.Errorf("span(%g): got %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Report is what the renderers write: runs, each with its cells. Runs are
+// never pooled: another run has another plan, and perhaps another host.
+type Report struct {
+	Runs     []*RunReport
+	Warnings []string // doubts about the files
+}
+
+// A RunReport is one run. Its parts in several files (the same run ID) are put
+// together.
+type RunReport struct {
+	Run      Run
+	Host     HostFacts
+	Files    []string
+	Sections []*Section
+	Samples  []*Sample // in order of cell, then repetition; without histograms
+	Events   []*Event  // without dumps
+	Warnings []string
+}
+
+// Cells are the cells of all sections, in order.
+func (r *RunReport) Cells() []*CellSummary {
+	var out []*CellSummary
+	for _, s := range r.Sections {
+		out = append(out, s.Cells...)
+	}
+	return out
+}
+
+// A Builder collects records into a Report, from files or as they are
+// measured. It keeps of each sample what reports need: about 1 KiB.
+type Builder struct {
+	runs     []*building
+	current  map[string]*building // file -> the run whose header came last
+	warnings []string
+}
+
+type building struct {
+	report *RunReport
+	seen   map[sampleKey]bool
+	twice  map[string]int // file -> samples that another had already
+}
+
+type sampleKey struct {
+	section sectionKey
+	lock    string
+	rep     int
+}
+
+// NewBuilder returns an empty Builder.
+func NewBuilder() *Builder { return &Builder{current: map[string]*building{}} }
+
+// AddFile adds all records of the file at path. On an error the Builder has
+// what came before it.
+func (b *Builder) AddFile(path string) error {
+	r, err := ReadFile(path, func(rec Record) error { return b.Add(path, rec) })
+	if err != nil {
+		return err
+	}
+	if r.Truncated != "" {
+		b.warnings = append(b.warnings, r.Truncated)
+	}
+	for _, typ := range sortedKeys(r.Unknown) {
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: records of the unknown type %q are passed over: %d",
+			Printable(path), typ, r.Unknown[typ]))
+	}
+	return nil
+}
+
+// Add adds one record of the named file (or of a run in progress, by any
+// name). Records that reports do not show are ignored. It keeps the structs it is
+// given.
+func (b *Builder) Add(file string, rec Record) error {
+	if rec.Run != nil {
+		b.current[file] = b.run(file, rec.Run)
+		return nil
+	}
+	if rec.Sample == nil && rec.Event == nil {
+		return nil
+	}
+	cur := b.current[file]
+	if cur == nil {
+		return &FileError{File: file, Line: rec.Line, Err: fmt.Errorf("a %s before the run header", rec.Type)}
+	}
+	if e := rec.Event; e != nil {
+		slim := *e
+		slim.Dump, slim.Text, slim.Cell, slim.Kind = "", Printable(e.Text), Printable(e.Cell), Printable(e.Kind)
+		cur.report.Events = append(cur.report.Events, &slim)
+		return nil
+	}
+	slim := printableSample(*rec.Sample)
+	key := sampleKey{keyOf(slim), slim.Lock, slim.Rep}
+	if cur.seen[key] {
+		cur.twice[file]++ // counting it twice would feign repetitions
+		return nil
+	}
+	cur.seen[key] = true
+	slim.Acquire, slim.Handoff = withoutHDR(slim.Acquire), withoutHDR(slim.Handoff)
+	slim.CPUs, slim.PerWorkerNS, slim.Phases = nil, nil, nil
+	cur.report.Samples = append(cur.report.Samples, slim)
+	return nil
+}
+
+func withoutHDR(l *Latency) *Latency {
+	if l == nil {
+		return nil
+	}
+	slim := *l
+	slim.HDR = ""
+	return &slim
+}
+
+// run finds the run of a header, or begins it. A run without an ID is its own.
+func (b *Builder) run(file string, run *Run) *building {
+	header, name := printableRun(*run), Printable(file)
+	for _, r := range b.runs {
+		if run.RunID != "" && r.report.Run.RunID == header.RunID {
+			if !slices.Contains(r.report.Files, name) {
+				r.report.Files = append(r.report.Files, name)
+			}
+			return r
+		}
+	}
+	r := &building{
+		report: &RunReport{Run: header, Host: hostFacts(run.Host), Files: []string{name}},
+		seen:   map[sampleKey]bool{}, twice: map[string]int{},
+	}
+	b.runs = append(b.runs, r)
+	return r
+}
+
+// Report summarises what was added so far.
+func (b *Builder) Report() *Report {
+	rep := &Report{Warnings: slices.Clone(b.warnings)}
+	for _, r := range b.runs {
+		rep.Runs = append(rep.Runs, r.build())
+	}
+	return rep
+}
+
+func (r *building) build() *RunReport {
+	out := *r.report
+	out.Warnings = nil
+	for _, file := range sortedKeys(r.twice) {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s: repetitions of run %s that were read before are not counted again: %d",
+			Printable(file), out.Run.RunID, r.twice[file]))
+	}
+	for _, e := range out.Events {
+		if e.Kind == EventInterrupted {
+			out.Warnings = append(out.Warnings, strings.TrimSuffix("the run was interrupted: "+e.Text, ": "))
+		}
+	}
+	out.Sections, out.Samples = sections(&out)
+	if len(out.Samples) == 0 {
+		out.Warnings = append(out.Warnings, "the run has no repetitions")
+	}
+	return &out
+}
+
+func sortedKeys(m map[string]int) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,136 @@
+package results
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func add(t *testing.T, b *Builder, file string, recs ...any) {
+	t.Helper()
+	for _, rec := range recs {
+		var err error
+		switch r := rec.(type) {
+		case *Run:
+			err = b.Add(file, Record{Type: TypeRun, Run: r})
+		case *Sample:
+			err = b.Add(file, Record{Type: TypeSample, Sample: r})
+		case *Event:
+			err = b.Add(file, Record{Type: TypeEvent, Event: r})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestBuilderMergesOnlyTheSameRun(t *testing.T) {
+	b := NewBuilder()
+	add(t, b, "a.jsonl", testRun("r1"), testSample("mcs", 0, 10))
+	add(t, b, "b.jsonl", testRun("r1"), testSample("mcs", 1, 10), testSample("mcs", 0, 10))
+	add(t, b, "c.jsonl", testRun("r2"), testSample("mcs", 0, 10))
+	add(t, b, "d.jsonl", testRun(""), testSample("mcs", 0, 10), testRun(""), testSample("mcs", 0, 10))
+	rep := b.Report()
+	var got []string
+	for _, r := range rep.Runs {
+		c := r.Cells()[0]
+		got = append(got, strings.Join(r.Files, "+")+" "+strings.Repeat("x", c.Reps))
+	}
+	want := []string{"a.jsonl+b.jsonl xx", "c.jsonl x", "d.jsonl x", "d.jsonl x"}
+	if !slices.Equal(got, want) {
+		t.Errorf("runs: got %q, want %q", got, want)
+	}
+	if w := rep.Runs[0].Warnings; len(w) != 1 || !strings.Contains(w[0], "b.jsonl: repetitions of run r1 that were read before are not counted again: 1") {
+		t.Errorf("warnings: got %q", w)
+	}
+}
+
+func TestBuilderNeedsAHeader(t *testing.T) {
+	err := NewBuilder().Add("x", Record{Type: TypeSample, Line: 3, Sample: testSample("mcs", 0, 1)})
+	var fe *FileError
+	if !errors.As(err, &fe) || fe.Line != 3 {
+		t.Errorf("got %v, want an error with the line", err)
+	}
+}
+
+func TestBuilderDoesNotChangeItsInput(t *testing.T) {
+	s := testSample("mcs", 0, 10)
+	s.Acquire = &Latency{Count: 1, HDR: "x"}
+	e := &Event{Kind: EventInterrupted, Dump: "goroutine 1"}
+	b := NewBuilder()
+	add(t, b, "a", testRun("r"), s, e)
+	rep := b.Report()
+	if s.Acquire.HDR != "x" || e.Dump == "" {
+		t.Error("Add changed the records it was given")
+	}
+	if got := rep.Runs[0].Samples[0].Acquire.HDR; got != "" {
+		t.Errorf("the report keeps the histogram %q", got)
+	}
+	if w := rep.Runs[0].Warnings; !slices.Equal(w, []string{"the run was interrupted"}) {
+		t.Errorf("warnings: got %q", w)
+	}
+}
+
+func TestSectionOrder(t *testing.T) {
+	run := testRun("r")
+	run.Workloads = []string{"zeta", "alpha"}
+	mk := func(lock, workload string, workers int, ops int64, edit func(*Sample)) *Sample {
+		s := testSample(lock, 0, ops)
+		s.Workload, s.Workers, s.Cell = workload, workers, lock+"/workload="+workload
+		if edit != nil {
+			edit(s)
+		}
+		return s
+	}
+	b := NewBuilder()
+	add(t, b, "a", run,
+		mk("mcs", "other", 1, 10, nil),
+		mk("mcs", "alpha", 4, 10, nil),
+		mk("mcs", "alpha", 2, 10, nil),
+		mk("slow", "zeta", 2, 10, nil),
+		mk("fast", "zeta", 2, 20, nil),
+		mk("skip", "zeta", 2, 0, func(s *Sample) { s.Outcome = OutcomeSkipped }),
+		mk("racy", "zeta", 2, 90, func(s *Sample) { s.Outcome = OutcomeViolation }),
+		mk("stuck", "zeta", 2, 0, func(s *Sample) { s.Outcome = OutcomeHang }),
+		mk("null", "zeta", 2, 1, func(s *Sample) { s.Control = true }),
+		mk("iface", "zeta", 2, 99, func(s *Sample) { s.Dispatch = "interface" }),
+	)
+	var got []string
+	for _, s := range b.Report().Runs[0].Sections {
+		line := s.Workload + " " + s.Dispatch + ":"
+		for _, c := range s.Cells {
+			line += " " + c.Lock
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"zeta direct: null fast slow racy stuck skip", "zeta interface: iface",
+		"alpha direct: mcs", "alpha direct: mcs", "other direct: mcs",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+func TestHostFacts(t *testing.T) {
+	yes := true
+	for _, tc := range []struct {
+		in   any
+		want string
+	}{
+		{nil, ""},
+		{"a string", ""},
+		{map[string]any{"cpu_model": 5}, ""},
+		{map[string]any{"cpu_model": "X", "logical_cpus": 2.0, "virtualized": true, "hypervisor": "KVM", "os": "linux", "kernel": "6.1", "governor": "powersave"},
+			"X, 2 logical CPUs, virtual machine (KVM), governor powersave, linux 6.1"},
+		{struct {
+			V *bool `json:"virtualized"`
+		}{&yes}, "virtual machine"},
+		{func() {}, ""},
+	} {
+		if got := hostFacts(tc.in).String(); got != tc.want {
+			t.Errorf("host %v: got %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}

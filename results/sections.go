@@ -1,0 +1,148 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A Section is the cells that may be compared: they differ in the lock alone.
+type Section struct {
+	Workload string
+	Workers  int
+	Cores    int
+	Pin      string
+	Clients  int
+	Dispatch string
+	Threads  string
+	// Params are the other parts of the cell name, such as "section=500".
+	Params []string
+	Cells  []*CellSummary // controls, then by throughput, then what has none
+}
+
+// sectionKey is comparable; variant is the cell's name without its lock.
+type sectionKey struct {
+	workload                        string
+	workers, cores                  int
+	variant, pin, dispatch, threads string
+	clients                         int
+}
+
+func keyOf(s *Sample) sectionKey {
+	return sectionKey{
+		workload: s.Workload, workers: s.Workers, cores: s.Cores, variant: strings.TrimPrefix(s.Cell, s.Lock),
+		pin: s.Pin, dispatch: s.Dispatch, threads: s.Threads, clients: s.Clients,
+	}
+}
+
+// sections groups the samples of a run and orders sections and cells; it
+// returns the samples in that order, too.
+func sections(r *RunReport) ([]*Section, []*Sample) {
+	type cell struct {
+		sum     *CellSummary
+		samples []*Sample
+	}
+	groups := map[sectionKey]map[string][]*Sample{}
+	for _, s := range r.Samples {
+		k := keyOf(s)
+		if groups[k] == nil {
+			groups[k] = map[string][]*Sample{}
+		}
+		groups[k][s.Lock] = append(groups[k][s.Lock], s)
+	}
+	keys := make([]sectionKey, 0, len(groups))
+	for k := range groups {
+		keys = append(keys, k)
+	}
+	order := workloadOrder(r)
+	slices.SortFunc(keys, func(a, b sectionKey) int {
+		return cmp.Or(
+			cmp.Compare(order[a.workload], order[b.workload]), strings.Compare(a.workload, b.workload),
+			cmp.Compare(a.clients, b.clients), cmp.Compare(a.workers, b.workers), cmp.Compare(a.cores, b.cores),
+			strings.Compare(a.variant, b.variant), strings.Compare(a.pin, b.pin),
+			strings.Compare(a.dispatch, b.dispatch), strings.Compare(a.threads, b.threads))
+	})
+
+	var out []*Section
+	var ordered []*Sample
+	for _, k := range keys {
+		var cells []cell
+		for _, samples := range groups[k] {
+			slices.SortFunc(samples, func(a, b *Sample) int { return cmp.Compare(a.Rep, b.Rep) })
+			sum := Summarize(samples, r.Run.Reps)
+			sum.RunID, sum.Files = r.Run.RunID, r.Files
+			cells = append(cells, cell{sum, samples})
+		}
+		slices.SortFunc(cells, func(a, b cell) int { return compareCells(a.sum, b.sum) })
+		sec := &Section{
+			Workload: k.workload, Workers: k.workers, Cores: k.cores, Pin: k.pin, Clients: k.clients,
+			Dispatch: k.dispatch, Threads: k.threads, Params: params(k.variant),
+		}
+		for _, c := range cells {
+			sec.Cells = append(sec.Cells, c.sum)
+			ordered = append(ordered, c.samples...)
+		}
+		out = append(out, sec)
+	}
+	return out, ordered
+}
+
+// workloadOrder ranks workloads as the run asked for them; those that it does
+// not name come after, by the fewest workers that they ran with.
+func workloadOrder(r *RunReport) map[string]int {
+	order := map[string]int{}
+	for _, s := range r.Samples {
+		rank := len(r.Run.Workloads) + s.Workers
+		if i := slices.Index(r.Run.Workloads, s.Workload); i >= 0 {
+			rank = i
+		}
+		if have, ok := order[s.Workload]; !ok || rank < have {
+			order[s.Workload] = rank
+		}
+	}
+	return order
+}
+
+// compareCells puts controls first, then locks by median throughput, the
+// fastest first, then those without numbers and skipped ones last.
+func compareCells(a, b *CellSummary) int {
+	rank := func(c *CellSummary) int {
+		switch {
+		case c.Control:
+			return 0
+		case c.Ranked():
+			return 1
+		case c.Outcome != OutcomeSkipped:
+			return 2
+		}
+		return 3
+	}
+	speed := func(c *CellSummary) float64 {
+		if c.Ranked() {
+			return c.Metrics.Throughput.Median
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(speed(b), speed(a)), strings.Compare(a.Lock, b.Lock))
+}
+
+// Ranked reports whether the cell's numbers mean anything beside others: some
+// repetition was ok, and none let two workers into the section.
+func (c *CellSummary) Ranked() bool {
+	return c.Metrics.Throughput != nil && c.Outcome != OutcomeViolation
+}
+
+// params splits a cell name without its lock, leaving out what a Section has
+// fields for.
+func params(variant string) []string {
+	var out []string
+	for _, p := range strings.Split(variant, "/") {
+		key, _, _ := strings.Cut(p, "=")
+		switch key {
+		case "", "workload", "workers", "cores", "pin", "clients", "dispatch", "threads":
+		default:
+			out = append(out, p)
+		}
+	}
+	return out
+}

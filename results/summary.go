@@ -1,0 +1,165 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Metrics are the estimates of one cell over its ok repetitions, named and in
+// units as in Sample. nil = no repetition had the figure.
+type Metrics struct {
+	Throughput *Estimate `json:"throughput_ops_s,omitempty"`
+	WallNS     *Estimate `json:"wall_ns_per_op,omitempty"`
+	CPUNS      *Estimate `json:"cpu_ns_per_op,omitempty"`
+
+	AcquireP50  *Estimate `json:"acquire_p50_ns,omitempty"`
+	AcquireP90  *Estimate `json:"acquire_p90_ns,omitempty"`
+	AcquireP99  *Estimate `json:"acquire_p99_ns,omitempty"`
+	AcquireP999 *Estimate `json:"acquire_p999_ns,omitempty"`
+	AcquireMax  *Estimate `json:"acquire_max_ns,omitempty"`
+	HandoffP50  *Estimate `json:"handoff_p50_ns,omitempty"`
+	HandoffP99  *Estimate `json:"handoff_p99_ns,omitempty"`
+	HandoffMax  *Estimate `json:"handoff_max_ns,omitempty"`
+
+	Jain   *Estimate `json:"jain,omitempty"`
+	MaxMin *Estimate `json:"max_min,omitempty"`
+	RSD    *Estimate `json:"rsd,omitempty"`
+	LWSS   *Estimate `json:"lwss_median,omitempty"`
+	MTTR   *Estimate `json:"mttr_median,omitempty"`
+
+	Contended *Estimate `json:"contended_pct,omitempty"`
+	Coherence *Estimate `json:"coherence_ns,omitempty"`
+	Section   *Estimate `json:"section_measured_ns,omitempty"`
+	Think     *Estimate `json:"think_measured_ns,omitempty"`
+	Overlap   *Estimate `json:"overlap_pct,omitempty"`
+	Steal     *Estimate `json:"steal_pct,omitempty"`
+	CtxVol    *Estimate `json:"ctx_voluntary,omitempty"`
+	CtxInvol  *Estimate `json:"ctx_involuntary,omitempty"`
+}
+
+// A CellSummary is one cell of a run: what its repetitions were and say. In
+// JSON it is a record of type "summary".
+type CellSummary struct {
+	Type     string   `json:"type"` // "summary"
+	RunID    string   `json:"run_id"`
+	Files    []string `json:"files"` // that its run was read from
+	Cell     string   `json:"cell"`
+	Lock     string   `json:"lock"`
+	Family   string   `json:"family"`
+	Control  bool     `json:"control,omitempty"`
+	Workload string   `json:"workload"`
+	Workers  int      `json:"workers"`
+	Cores    int      `json:"cores"`
+	Pin      string   `json:"pin"`
+	Clients  int      `json:"clients"`
+	Dispatch string   `json:"dispatch"`
+	Threads  string   `json:"threads"`
+	RW       string   `json:"rw,omitempty"`
+
+	Reps     int            `json:"reps"`    // repetitions in the file
+	OKReps   int            `json:"ok_reps"` // those that the metrics are from
+	Outcome  string         `json:"outcome"` // the worst of the repetitions
+	Outcomes map[string]int `json:"outcomes"`
+	Reason   string         `json:"reason,omitempty"`     // of the first repetition with that outcome
+	WorstOf  int            `json:"worst_reps,omitempty"` // repetitions with that outcome, if it is not ok
+
+	Metrics  Metrics  `json:"metrics"` // without OKReps, empty
+	Marks    []Mark   `json:"marks,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// outcomes from the best to the worst.
+var outcomeOrder = [...]string{OutcomeOK, OutcomeSkipped, OutcomeError, OutcomeHang, OutcomeViolation}
+
+func outcomeRank(outcome string) int { return slices.Index(outcomeOrder[:], outcome) }
+
+// Summarize folds the repetitions of one cell, at least one. planned is the
+// number of repetitions that the run asked for, 0 = unknown.
+func Summarize(samples []*Sample, planned int) *CellSummary {
+	first := samples[0]
+	c := &CellSummary{
+		Type: TypeSummary, Cell: first.Cell, Lock: first.Lock, Family: first.Family, Control: first.Control,
+		Workload: first.Workload, Workers: first.Workers, Cores: first.Cores, Pin: first.Pin, Clients: first.Clients,
+		Dispatch: first.Dispatch, Threads: first.Threads, RW: first.RW,
+		Reps: len(samples), Outcome: OutcomeOK, Outcomes: map[string]int{},
+	}
+	var ok []*Sample
+	for _, s := range samples {
+		c.Outcomes[s.Outcome]++
+		if outcomeRank(s.Outcome) > outcomeRank(c.Outcome) {
+			c.Outcome, c.Reason = s.Outcome, s.Reason
+		}
+		if s.Outcome == OutcomeOK {
+			ok = append(ok, s)
+		}
+	}
+	c.OKReps = len(ok)
+	if c.Outcome != OutcomeOK {
+		c.WorstOf = c.Outcomes[c.Outcome]
+	}
+	c.Metrics = metrics(ok)
+	c.Marks = append(statMarks(c, ok, planned), flagMarks(samples)...)
+	c.Warnings = warnings(&c.Metrics)
+	return c
+}
+
+// statMarks are the doubts that only several repetitions show.
+func statMarks(c *CellSummary, ok []*Sample, planned int) []Mark {
+	var marks []Mark
+	n := len(ok)
+	whole := func(word, format string, args ...any) {
+		marks = append(marks, Mark{Word: word, K: n, N: n, Detail: fmt.Sprintf(format, args...)})
+	}
+	if t := c.Metrics.Throughput; t != nil {
+		if t.CV != nil && *t.CV > NoisyCV {
+			whole(MarkNoisy, "the repetitions' coefficient of variation is %.0f %%", 100**t.CV)
+		}
+		if Bimodal(collect(ok, func(s *Sample) (float64, bool) { return s.ThroughputOps, true })) {
+			whole(MarkBimodal, "from %.3g to %.3g operations a second, with nothing between", t.Min, t.Max)
+		}
+		if n < MinReps {
+			whole(MarkFew, "%d ok", n)
+		}
+	}
+	starved := 0
+	for _, s := range ok {
+		if s.Ops > 0 && len(s.PerWorkerOps) > 1 && slices.Min(s.PerWorkerOps) == 0 {
+			starved++
+		}
+	}
+	if starved > 0 {
+		marks = append(marks, Mark{Word: MarkStarved, K: starved, N: n})
+	}
+	// A skipped cell has one record: there is nothing to repeat.
+	if c.Reps < planned && c.Outcome != OutcomeSkipped {
+		marks = append(marks, Mark{Word: MarkIncomplete, K: c.Reps, N: planned, Detail: "in the file"})
+	}
+	return marks
+}
+
+// warnings joins those of the estimates, each text once.
+func warnings(m *Metrics) []string {
+	var out []string
+	for _, e := range []*Estimate{m.Throughput, m.WallNS, m.CPUNS, m.AcquireP50, m.AcquireP99, m.Jain} {
+		if e == nil {
+			continue
+		}
+		for _, w := range e.Warnings {
+			if !slices.Contains(out, w) {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// collect takes one figure of each sample that has it.
+func collect(samples []*Sample, get func(*Sample) (float64, bool)) []float64 {
+	var out []float64
+	for _, s := range samples {
+		if v, ok := get(s); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}

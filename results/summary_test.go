@@ -1,0 +1,221 @@
+package results
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEstimate(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		in     []float64
+		median float64
+		lo, hi float64 // 0 = absent
+		mad    float64
+		warn   bool
+	}{
+		{"one", []float64{5}, 5, 0, 0, 0, true},
+		{"five", []float64{5, 1, 4, 2, 3}, 3, 0, 0, 1, true},
+		{"six", []float64{6, 5, 4, 3, 2, 1}, 3.5, 1, 6, 1.5, false},
+		{"seven", []float64{10, 70, 30, 40, 50, 60, 20}, 40, 10, 70, 20, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := append([]float64(nil), tc.in...)
+			e := NewEstimate(in)
+			if diff := cmp.Diff(tc.in, in); diff != "" {
+				t.Errorf("the input was changed:\n%s", diff)
+			}
+			var lo, hi float64
+			if e.Lo != nil {
+				lo, hi = *e.Lo, *e.Hi
+			}
+			if e.N != len(tc.in) || e.Median != tc.median || lo != tc.lo || hi != tc.hi || e.MAD != tc.mad || (len(e.Warnings) > 0) != tc.warn {
+				t.Errorf("input %v: got %+v (interval %g to %g), want median %g, %g to %g, MAD %g, warning %v",
+					tc.in, e, lo, hi, tc.median, tc.lo, tc.hi, tc.mad, tc.warn)
+			}
+			if e.Lo != nil && e.Confidence < Confidence {
+				t.Errorf("confidence: got %g, want at least %g", e.Confidence, Confidence)
+			}
+		})
+	}
+	if e := NewEstimate(nil); e != nil {
+		t.Errorf("nothing: got %+v, want absent", e)
+	}
+	e := NewEstimate([]float64{0, 0, 0, 0, 0, 0})
+	if _, ok := e.HalfWidthPct(); ok || e.CV != nil {
+		t.Errorf("zeros: got %+v, want no CV and no relative width", e)
+	}
+	e = NewEstimate([]float64{90, 100, 100, 100, 100, 130})
+	if pct, ok := e.HalfWidthPct(); !ok || pct != 30 {
+		t.Errorf("half width: got %g, %v; want the wider side, 30 %%", pct, ok)
+	}
+}
+
+func TestBimodal(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		in   []float64
+		want bool
+	}{
+		{"two modes", []float64{100, 101, 99, 130, 131, 100, 129}, true},
+		{"six are too few", []float64{100, 101, 130, 131, 100, 129}, false},
+		{"one outlier", []float64{100, 101, 99, 100, 101, 100, 150}, false},
+		{"modes 5 % apart", []float64{100, 100, 100, 105, 105, 105, 105}, false},
+		{"spread", []float64{100, 110, 120, 130, 140, 150, 160}, false},
+		{"equal", []float64{7, 7, 7, 7, 7, 7, 7}, false},
+		{"zeros", make([]float64, 7), false},
+	} {
+		if got := Bimodal(tc.in); got != tc.want {
+			t.Errorf("%s %v: got %v, want %v", tc.name, tc.in, got, tc.want)
+		}
+	}
+}
+
+// TestBimodalRates checks the rates that the comment on Bimodal gives.
+func TestBimodalRates(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const trials = 20_000
+	one, two := 0, 0
+	for range trials {
+		a, b := make([]float64, 7), make([]float64, 7)
+		for i := range a {
+			a[i] = 100 * (1 + 0.10*r.NormFloat64())
+			b[i] = 100 * (1 + 0.02*r.NormFloat64())
+			if r.IntN(2) == 0 {
+				b[i] *= 1.3
+			}
+		}
+		if Bimodal(a) {
+			one++
+		}
+		if Bimodal(b) {
+			two++
+		}
+	}
+	if one > trials*8/1000 {
+		t.Errorf("one mode: the sign in %d of %d, want at most 0.8 %%", one, trials)
+	}
+	if two < trials*70/100 {
+		t.Errorf("two modes: the sign in %d of %d, want at least 70 %%", two, trials)
+	}
+}
+
+func reps(n int, edit func(i int, s *Sample)) []*Sample {
+	var out []*Sample
+	for i := range n {
+		s := testSample("mcs", i, 100_000)
+		if edit != nil {
+			edit(i, s)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func setRate(s *Sample, ops int64) {
+	s.Ops, s.ThroughputOps, s.WallNSPerOp = ops, float64(ops)*10, 1e8/float64(ops)
+	s.PerWorkerOps = []int64{ops / 2, ops - ops/2}
+}
+
+func TestSummarize(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		in      []*Sample
+		planned int
+		outcome string
+		worst   int
+		ok      int
+		marks   string
+	}{
+		{"clean", reps(7, nil), 7, OutcomeOK, 0, 7, ""},
+		{"few", reps(5, nil), 5, OutcomeOK, 0, 5, "few"},
+		{"incomplete", reps(6, nil), 7, OutcomeOK, 0, 6, "incomplete 6/7"},
+		{"noisy", reps(7, func(i int, s *Sample) { setRate(s, int64(100_000+20_000*i)) }), 7, OutcomeOK, 0, 7, "noisy"},
+		{"bimodal", reps(7, func(i int, s *Sample) { setRate(s, int64(100_000+11_500*(i%2))) }), 7, OutcomeOK, 0, 7, "bimodal"},
+		{"starved", reps(7, func(i int, s *Sample) {
+			if i < 2 {
+				s.PerWorkerOps = []int64{100_000, 0}
+			}
+		}), 7, OutcomeOK, 0, 7, "starved 2/7"},
+		{"flags", reps(7, func(i int, s *Sample) {
+			if i > 3 {
+				s.Flags = []string{"gc: 2 collections", "gc", "coherence"}
+			}
+		}), 7, OutcomeOK, 0, 7, "coherence 3/7, gc 3/7"},
+		{"hang", reps(7, func(i int, s *Sample) {
+			if i == 3 {
+				s.Outcome, s.Reason = OutcomeHang, "stuck"
+			}
+		}), 7, OutcomeHang, 1, 6, ""},
+		{"violation beats hang", reps(7, func(i int, s *Sample) {
+			switch i {
+			case 0:
+				s.Outcome = OutcomeHang
+			case 5:
+				s.Outcome = OutcomeViolation
+			}
+		}), 7, OutcomeViolation, 1, 5, "few"},
+		{"nothing ok", reps(2, func(i int, s *Sample) { s.Outcome = OutcomeError }), 2, OutcomeError, 2, 0, ""},
+		{"skipped once for all repetitions", reps(1, func(i int, s *Sample) { s.Outcome = OutcomeSkipped }), 7, OutcomeSkipped, 1, 0, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := Summarize(tc.in, tc.planned)
+			var marks []string
+			for _, m := range c.Marks {
+				marks = append(marks, m.String())
+			}
+			if got := strings.Join(marks, ", "); got != tc.marks {
+				t.Errorf("marks: got %q, want %q", got, tc.marks)
+			}
+			if c.Outcome != tc.outcome || c.WorstOf != tc.worst || c.OKReps != tc.ok {
+				t.Errorf("got outcome %s in %d, %d ok; want %s in %d, %d ok", c.Outcome, c.WorstOf, c.OKReps, tc.outcome, tc.worst, tc.ok)
+			}
+			if (c.Metrics.Throughput != nil) != (tc.ok > 0) {
+				t.Errorf("numbers: got %v with %d ok repetitions", c.Metrics.Throughput, tc.ok)
+			}
+			if tc.ok == 0 {
+				if diff := cmp.Diff(Metrics{}, c.Metrics); diff != "" {
+					t.Errorf("metrics without ok repetitions:\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestAbsentIsNotZero(t *testing.T) {
+	in := reps(7, func(i int, s *Sample) {
+		s.Fairness.Jain = new(float64)
+		*s.Fairness.Jain = 0.5
+		if i == 0 {
+			s.ContendedPct = new(float64)
+		}
+	})
+	m := Summarize(in, 7).Metrics
+	if m.LWSS != nil || m.AcquireP50 != nil || m.CPUNS != nil {
+		t.Errorf("got LWSS %v, acquire %v, cpu %v; want them absent", m.LWSS, m.AcquireP50, m.CPUNS)
+	}
+	if m.Jain == nil || m.Jain.N != 7 || m.Contended == nil || m.Contended.N != 1 || m.Contended.Median != 0 {
+		t.Errorf("got jain %+v, contended %+v; want 7 and 1 repetitions", m.Jain, m.Contended)
+	}
+}
+
+func TestFlagWord(t *testing.T) {
+	for in, want := range map[string]string{"gc": "gc", "gc: 2 collections": "gc", " steal :x:y": "steal", "": ""} {
+		if got := FlagWord(in); got != want {
+			t.Errorf("FlagWord(%q): got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestEstimateNeverNaN(t *testing.T) {
+	for _, in := range [][]float64{{0}, {0, 0}, {1e18, 1e-9}, {math.MaxFloat64, math.MaxFloat64}} {
+		e := NewEstimate(in)
+		if math.IsNaN(e.Median) || math.IsNaN(e.MAD) || e.CV != nil && math.IsNaN(*e.CV) {
+			t.Errorf("input %v: got %+v", in, e)
+		}
+	}
+}
