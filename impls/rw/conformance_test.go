@@ -1,0 +1,14 @@
+package rw_test
+
+import (
+	"testing"
+
+	"lockbench/impls/locktest"
+	"lockbench/impls/rw"
+)
+
+func TestConformance(t *testing.T) {
+	for _, info := range rw.Infos() {
+		locktest.Run(t, info)
+	}
+}
