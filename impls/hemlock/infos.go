@@ -1,0 +1,24 @@
+package hemlock
+
+import (
+	"fmt"
+
+	"lockbench/lock"
+)
+
+// Infos returns the lock of this package.
+func Infos() []lock.Info {
+	return []lock.Info{{
+		Name:   "hemlock",
+		Family: "hemlock",
+		Doc:    "queue lock whose waiters spin on their predecessor's one word for all locks",
+		Source: "D. Dice and A. Kogan, Hemlock: Compact and Scalable Mutual Exclusion, SPAA 2021",
+		FIFO:   true,
+		New: func(workers int) (lock.Lock, error) {
+			if workers < 1 {
+				return nil, fmt.Errorf("%d workers: want at least 1", workers)
+			}
+			return newHemlock(workers), nil
+		},
+	}}
+}
