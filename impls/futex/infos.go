@@ -1,0 +1,48 @@
+package futex
+
+import (
+	"fmt"
+
+	"lockbench/lock"
+)
+
+const family = "futex"
+
+// Infos returns the locks of this package, on platforms other than Linux as
+// unavailable.
+func Infos() []lock.Info {
+	infos := []lock.Info{
+		{
+			Name:   "futex",
+			Family: family,
+			Doc:    "three-state mutex on a Linux futex",
+			Source: "U. Drepper, Futexes Are Tricky, Red Hat, 2011",
+			New:    ctor(newFutex),
+		},
+		{
+			Name:        "futex-pi",
+			Family:      family,
+			Doc:         "Linux futex with priority inheritance",
+			Source:      "I. Molnar and T. Gleixner, Lightweight PI-futexes, Linux Documentation/locking/pi-futex.rst, 2006; futex(2)",
+			ThreadBound: true,
+			New:         ctor(newPI),
+		},
+	}
+	if unavailable != "" {
+		for i := range infos {
+			infos[i].Unavailable, infos[i].New = unavailable, nil
+		}
+	}
+	return infos
+}
+
+// ctor adapts a constructor to Info.New, which returns an error for fewer
+// than one worker.
+func ctor[L lock.Lock](build func(workers int) L) func(int) (lock.Lock, error) {
+	return func(workers int) (lock.Lock, error) {
+		if workers < 1 {
+			return nil, fmt.Errorf("%d workers: want at least 1", workers)
+		}
+		return build(workers), nil
+	}
+}
