@@ -55,10 +55,12 @@ const (
 	wordExclusive = "rw=exclusive"
 )
 
-// Reasons are cut at so many runes: in a row, and on a line of their own.
+// Texts are cut at so many runes: the reason in a row, the reason on a line of
+// its own, and a doubt about the host.
 const (
 	maxReason = 72
 	maxAlarm  = 300
+	maxDoubt  = 130
 )
 
 func marksOf(c *results.CellSummary) string {

@@ -70,11 +70,15 @@ func tableRun(b *bytes.Buffer, r *results.RunReport) error {
 
 // doubts are the first few of the host's, and the number of the others.
 func doubts(r *results.RunReport) []string {
-	d := r.Run.Doubts
-	if len(d) <= maxDoubts {
-		return d
+	all := r.Run.Doubts
+	var out []string
+	for _, d := range all[:min(len(all), maxDoubts)] {
+		out = append(out, cut(d, maxDoubt))
 	}
-	return append(append([]string(nil), d[:maxDoubts]...), fmt.Sprintf("and %d more: see `lockbench env`", len(d)-maxDoubts))
+	if more := len(all) - maxDoubts; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more: see `lockbench env`", more))
+	}
+	return out
 }
 
 func runName(r *results.RunReport) string {
