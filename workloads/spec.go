@@ -10,28 +10,28 @@ import (
 // Spec is a workload as a user writes it. Its YAML keys are the names of the
 // knobs on the command line.
 type Spec struct {
-	Name string `yaml:"name"`
+	Name string `json:"name" yaml:"name"`
 	// Base is the preset that the other keys change; empty: "uncontended".
-	Base string `yaml:"base"`
+	Base string `json:"base" yaml:"base"`
 
-	Section    Dist `yaml:"section"`     // work while holding the lock
-	Think      Dist `yaml:"think"`       // work between two operations
-	ReadLines  int  `yaml:"read-lines"`  // 64-byte lines of the lock's data read inside
-	WriteLines int  `yaml:"write-lines"` // and written
-	Hog        Dist `yaml:"hog"`         // section of worker 0, if not 0
+	Section    Dist `json:"section" yaml:"section"`         // work while holding the lock
+	Think      Dist `json:"think" yaml:"think"`             // work between two operations
+	ReadLines  int  `json:"read_lines" yaml:"read-lines"`   // 64-byte lines of the lock's data read inside
+	WriteLines int  `json:"write_lines" yaml:"write-lines"` // and written
+	Hog        Dist `json:"hog" yaml:"hog"`                 // section of worker 0, if not 0
 
-	Workers Count `yaml:"workers"` // if the run names none
+	Workers Count `json:"workers" yaml:"workers"` // if the run names none
 
-	Reads     float64       `yaml:"reads"`      // percent of operations that are read sections
-	Try       float64       `yaml:"try"`        // percent that do not wait
-	Timed     float64       `yaml:"timed"`      // percent that wait for timed-wait only
-	TimedWait time.Duration `yaml:"timed-wait"` // of timed acquisitions
+	Reads     float64       `json:"reads" yaml:"reads"`              // percent of operations that are read sections
+	Try       float64       `json:"try" yaml:"try"`                  // percent that do not wait
+	Timed     float64       `json:"timed" yaml:"timed"`              // percent that wait for timed-wait only
+	TimedWait time.Duration `json:"timed_wait_ns" yaml:"timed-wait"` // of timed acquisitions
 
-	Locks  int    `yaml:"locks"`  // how many locks, >= 1
-	Choice Choice `yaml:"choice"` // which of them
+	Locks  int    `json:"locks" yaml:"locks"`   // how many locks, >= 1
+	Choice Choice `json:"choice" yaml:"choice"` // which of them
 
-	Phases   Phases   `yaml:"phases"`   // how many workers are active when
-	Arrivals Arrivals `yaml:"arrivals"` // empty: closed loop
+	Phases   Phases   `json:"phases" yaml:"phases"`     // how many workers are active when
+	Arrivals Arrivals `json:"arrivals" yaml:"arrivals"` // empty: closed loop
 }
 
 // MaxLocks bounds the number of locks of a cell; MaxLines the cache lines

@@ -25,8 +25,9 @@ type general struct {
 	chosen bool // the current operation is sampled
 	shared bool // the current hold is shared with other readers
 
-	due  int64 // planned arrival of the next operation, in ticks
-	gpos uint32
+	due    int64 // planned arrival of the next operation, in ticks
+	offset int64 // of the first one
+	gpos   uint32
 
 	// Counters since reset.
 	tryFailed, timedOut, reads int64
@@ -49,9 +50,13 @@ func (s *Section) Sampling(on bool) { s.gen.probe = on }
 // arrivals.
 func (s *Section) OpenAt(start int64) {
 	if len(s.cfg.Gaps) > 0 {
-		s.gen.due = start + s.gap()
+		s.gen.due = start + s.gen.offset
 	}
 }
+
+// OpenOffset delays the schedule by so many ticks, so that constant arrivals
+// of several workers do not coincide.
+func (s *Section) OpenOffset(ticks int64) { s.gen.offset = ticks }
 
 func (s *Section) gap() int64 {
 	g := s.cfg.Gaps[s.gen.gpos&uint32(len(s.cfg.Gaps)-1)]

@@ -50,6 +50,15 @@ func NewProtected(lines int, ordered bool) *Protected {
 // the workers.
 func (p *Protected) Count() uint64 { return p.count }
 
+// CountNow returns the acquisitions counted so far while workers run: a sign
+// of life for the hang guard. It is 0 in -race builds, see raceEnabled.
+func (p *Protected) CountNow() uint64 {
+	if raceEnabled {
+		return 0
+	}
+	return atomic.LoadUint64(&p.count)
+}
+
 // Owner returns the worker id + 1 of who is in the section, or 0.
 func (p *Protected) Owner() uint32 { return atomic.LoadUint32(&p.owner) }
 

@@ -1,0 +1,184 @@
+package cell
+
+import (
+	"fmt"
+	"slices"
+
+	"lockbench/lock/loop"
+	"lockbench/results"
+)
+
+// blank is a record with the cell's identity.
+func (c *child) blank() *results.Sample {
+	s := &results.Sample{Type: results.TypeSample, Outcome: results.OutcomeOK}
+	if c.spec == nil {
+		return s
+	}
+	s.Cell, s.Lock, s.Workload = c.spec.Cell, c.spec.Lock, c.spec.Load.Name
+	s.Workers, s.Cores, s.CPUs, s.Pin = c.spec.Workers, c.spec.Procs, c.spec.CPUs, c.spec.Pin
+	s.Rep, s.Seed, s.Clients = c.spec.Rep, c.spec.Seed, c.spec.Clients
+	s.Family, s.Control, s.Threads = c.info.Family, c.info.Control, c.threads
+	s.Dispatch = c.spec.Dispatch
+	if c.spec.Load.ReadPct > 0 {
+		s.RW = "exclusive"
+		if c.shared {
+			s.RW = "shared"
+		}
+	}
+	return s
+}
+
+// record fills in what the throughput interval brought.
+func (c *child) record(warm, m, probe *measured) *results.Sample {
+	s := c.blank()
+	if warm != nil {
+		s.WarmupNS = c.clk.NS(warm.iv.elapsed())
+		s.DrainNS += c.clk.NS(warm.drain())
+	}
+	s.Ops, s.ElapsedNS = m.ops(), c.clk.NS(m.iv.elapsed())
+	s.DrainNS += c.clk.NS(m.drain())
+	s.PerWorkerOps = m.perWorker
+	s.ThroughputOps = float64(s.Ops) / float64(s.ElapsedNS) * 1e9
+	used := m.iv.atStop.cpuNS - m.iv.atStart.cpuNS
+	if s.Ops > 0 {
+		s.WallNSPerOp = float64(s.ElapsedNS) / float64(s.Ops)
+		s.CPUNSPerOp = float64(used) / float64(s.Ops)
+	}
+	s.CtxVoluntary = m.iv.atStop.voluntary - m.iv.atStart.voluntary
+	s.CtxInvoluntary = m.iv.atStop.involuntary - m.iv.atStart.involuntary
+	s.GCCount = m.after.collections - m.before.collections
+	s.Mallocs, s.ClockReads = m.after.mallocs-m.before.mallocs, m.clockReads
+	s.TryFailed, s.TimedOut, s.ReadOps = m.tryFailed, m.timedOut, m.reads
+	s.OfferedOps = c.spec.Load.RateOps
+	s.Fairness = results.FairnessOf(m.perWorker)
+	if c.spec.Ops > 0 {
+		for _, left := range m.left {
+			s.PerWorkerNS = append(s.PerWorkerNS, c.clk.NS(left-m.iv.start))
+		}
+	}
+	if len(c.workers) > 1 {
+		s.OverlapPct = c.overlap(m)
+	}
+	if len(m.iv.active) > 1 {
+		s.Phases = c.phases(m)
+	}
+	if probe != nil {
+		s.ProbeOps, s.ProbeElapsedNS = probe.ops(), c.clk.NS(probe.iv.elapsed())
+		s.DrainNS += c.clk.NS(probe.drain())
+		s.GCCount += probe.after.collections - probe.before.collections
+	}
+	return s
+}
+
+// overlap returns the share of the interval in which all workers had begun
+// and none had finished.
+func (c *child) overlap(m *measured) *float64 {
+	first, last := slices.Max(m.first), m.iv.stopTicks()
+	if c.spec.Ops > 0 {
+		last = slices.Min(m.left)
+	}
+	pct := 0.0
+	if m.iv.elapsed() > 0 {
+		pct = 100 * float64(max(0, last-first)) / float64(m.iv.elapsed())
+	}
+	return &pct
+}
+
+func (c *child) phases(m *measured) []results.Phase {
+	var out []results.Phase
+	from := m.iv.start
+	for k, active := range m.iv.active {
+		p := results.Phase{Workers: active, ElapsedNS: c.clk.NS(m.iv.stamps[k] - from), Ops: m.phases[k]}
+		if p.ElapsedNS > 0 {
+			p.ThroughputOps = float64(p.Ops) / float64(p.ElapsedNS) * 1e9
+		}
+		from = m.iv.stamps[k]
+		out = append(out, p)
+	}
+	return out
+}
+
+// latencies fills in what the probe interval sampled.
+func (c *child) latencies(s *results.Sample, m *measured) {
+	stop := m.iv.stopTicks()
+	for _, w := range c.workers {
+		w.collect()
+		open := w.sec.OpenWaits()
+		for i := range open {
+			open[i].Acquire = max(0, stop-open[i].Acquire)
+		}
+		c.hists.record(w.id, c.clk, open)
+		s.BacklogOps += c.backlog(w, stop)
+	}
+	h := c.hists.merged()
+	var err error
+	if s.Acquire, err = h.acquire.Latency(c.spec.Every); err != nil {
+		s.Flags = append(s.Flags, "histogram: "+err.Error())
+	}
+	// A handoff, like contention and order, is between workers that meet.
+	if s.Handoff, err = h.handoff.Latency(c.spec.Every); err != nil {
+		s.Flags = append(s.Flags, "histogram: "+err.Error())
+	}
+	if h.inside.Samples() > 0 {
+		v := float64(h.inside.Percentile(50))
+		s.SectionMeasuredNS = &v
+	}
+	if h.think.Samples() > 0 {
+		v := float64(h.think.Percentile(50))
+		s.ThinkMeasuredNS = &v
+	}
+	if h.arrivals > 0 && !c.info.Control && len(c.workers) > 1 {
+		pct := 100 * float64(h.contended) / float64(h.arrivals)
+		s.ContendedPct = &pct
+	}
+}
+
+// backlog records the planned arrivals that were not served before the stop,
+// each as a wait of at least its length, one in so many of them.
+func (c *child) backlog(w *worker, stop int64) int64 {
+	var obs []loop.Obs
+	i := 0
+	n := w.sec.Backlog(stop, func(arrival int64) {
+		if i%c.spec.Every == 0 {
+			obs = append(obs, loop.Obs{Acquire: stop - arrival, Handoff: -1, Inside: -1, Think: -1,
+				Weight: int32(c.spec.Every), Contended: true, Open: true})
+		}
+		i++
+		if len(obs) == 4096 {
+			c.hists.record(w.id, c.clk, obs)
+			obs = obs[:0]
+		}
+	})
+	c.hists.record(w.id, c.clk, obs)
+	return n
+}
+
+// order fills in the medians of the order log: absent for one worker, for
+// Controls, and where it was not kept.
+func (c *child) order(s *results.Sample, since uint64) {
+	if c.info.Control || len(c.workers) < 2 || !c.logged() {
+		return
+	}
+	order := c.prot[0].Order(since)
+	if v, ok := lwss(order); ok {
+		s.Fairness.LWSSMedian = &v
+	}
+	if v, ok := mttr(order); ok {
+		s.Fairness.MTTRMedian = &v
+	}
+}
+
+func (c *child) coherenceAfter(s *results.Sample, before *float64) {
+	if before == nil {
+		return
+	}
+	after := c.coherence()
+	if after == nil {
+		return
+	}
+	mean := (*before + *after) / 2
+	s.CoherenceNS, s.CoherenceBeforeNS, s.CoherenceAfterNS = &mean, before, after
+	if r := *before / *after; r > 2 || r < 0.5 {
+		s.Flags = append(s.Flags, fmt.Sprintf("%s: moving a cache line cost %.0f ns before and %.0f ns after", results.FlagCoherence, *before, *after))
+	}
+}

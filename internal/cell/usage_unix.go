@@ -1,0 +1,25 @@
+//go:build unix
+
+package cell
+
+import "golang.org/x/sys/unix"
+
+// usage is what the process has used so far.
+type usage struct {
+	cpuNS                  int64
+	voluntary, involuntary int64
+}
+
+// readUsage takes about 0.3 us. It is called by the worker that opens or ends
+// an interval, because no other goroutine is sure to run at that instant.
+func readUsage() usage {
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
+		return usage{}
+	}
+	return usage{
+		cpuNS:       unix.TimevalToNsec(r.Utime) + unix.TimevalToNsec(r.Stime),
+		voluntary:   int64(r.Nvcsw),
+		involuntary: int64(r.Nivcsw),
+	}
+}

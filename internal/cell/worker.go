@@ -1,0 +1,188 @@
+package cell
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"lockbench/lock"
+	"lockbench/lock/loop"
+)
+
+// Batches are sized to last about targetBatch: long enough that the one clock
+// reading and the one interface call a batch vanish (25 ns in 50,000), short
+// enough that a stop is noticed in time.
+const (
+	targetBatch = 50 * time.Microsecond
+	maxBatch    = 1 << 14
+)
+
+// worker is one goroutine of a cell.
+type worker struct {
+	id    int
+	c     *child
+	stop  *loop.Stop
+	sec   *loop.Section
+	batch lock.Batcher
+	pin   int // processor, or -1
+	bound bool
+
+	size   int // of the next batch
+	target int64
+
+	// Of the current interval.
+	ops    []int64 // a phase
+	first  int64   // ticks when it began to work
+	left   int64   // ticks when it had left the loop
+	reads0 int64
+
+	progress atomic.Int64 // batches and operations so far, for the hang guard
+	_        [lock.CacheLine]byte
+}
+
+func newWorker(c *child, id int) *worker {
+	return &worker{id: id, c: c, stop: new(loop.Stop), pin: -1, size: 1, target: c.clk.ToTicks(targetBatch)}
+}
+
+// equip gives the worker its section; handles are its own, one a lock.
+func (w *worker) equip(handles []lock.Handle, prot []*loop.Protected, rng *rand.Rand) {
+	spec := w.c.spec
+	t := spec.Load.Tables(w.id+spec.Client*spec.Workers, spec.Workers*spec.Clients, spec.Seed)
+	hs := make([]any, len(handles))
+	for i, h := range handles {
+		b, ok := h.(lock.Batcher)
+		if !ok || spec.Dispatch == DispatchInterface {
+			b = box(h)
+		}
+		hs[i] = b
+		if i == 0 {
+			w.batch = b
+		}
+	}
+	_, shared := handles[0].(lock.RWHandle)
+	cfg := loop.Config{
+		Worker: w.id, Section: t.Section, Think: t.Think,
+		ReadLines: spec.Load.ReadLines, WriteLines: spec.Load.WriteLines,
+		Ops: t.Ops, Handles: hs, Protected: prot, Shared: shared,
+		TimedWait: time.Duration(spec.Load.TimedWaitNS),
+		Ticks:     w.c.clk.Ticks(), NSPerTick: w.c.clk.NSPerTick(),
+		Every: spec.Every, Jitter: jitter(spec.Every, rng),
+	}
+	for _, ns := range t.GapsNS {
+		cfg.Gaps = append(cfg.Gaps, w.c.clk.ToTicks(time.Duration(ns)))
+	}
+	w.sec = loop.New(cfg, w.stop)
+	w.sec.OpenOffset(w.c.clk.ToTicks(time.Duration(t.OffsetNS)))
+}
+
+// jitter returns how much sampling strides vary: up to half a stride.
+func jitter(every int, rng *rand.Rand) []int32 {
+	if every < 3 {
+		return nil
+	}
+	t := make([]int32, 64)
+	for i := range t {
+		t[i] = int32(rng.IntN(every+1) - every/2)
+	}
+	return t
+}
+
+// main runs the intervals that it is sent.
+func (w *worker) main(intervals <-chan *interval) {
+	if w.bound {
+		runtime.LockOSThread()
+		if w.pin >= 0 {
+			if err := pinThread(w.pin); err != nil {
+				w.c.fail(err)
+			}
+		}
+	}
+	for iv := range intervals {
+		w.run(iv)
+		iv.done.Done()
+	}
+}
+
+// run takes part in one interval.
+func (w *worker) run(iv *interval) {
+	w.sec.Reset()
+	w.sec.Sampling(iv.sample)
+	w.ops = make([]int64, len(iv.active))
+	w.stop.Clear()
+	w.progress.Add(1)
+	iv.gather()
+	w.first = w.c.clk.Now()
+	w.reads0 = w.sec.Reads()
+	w.sec.OpenAt(iv.start)
+	quota := iv.share(w.id)
+	for {
+		// Lower the word, then read the phase: see interval.advance.
+		w.stop.Clear()
+		k := iv.cur.Load()
+		if int(k) >= len(iv.active) {
+			break
+		}
+		if w.id >= iv.active[k] {
+			iv.waitPhase(k)
+			continue
+		}
+		n := w.size
+		if iv.quota > 0 {
+			n = int(min(int64(n), quota-w.ops[0]))
+			if n == 0 {
+				break
+			}
+		}
+		before := w.sec.Now()
+		done := w.do(iv, n)
+		now := w.sec.Now()
+		w.ops[k] += int64(done)
+		w.progress.Add(int64(done) + 1)
+		if iv.sample {
+			w.collect()
+		}
+		w.resize(n, done, now-before)
+		if iv.quota > 0 && w.ops[0] == quota {
+			w.left = now
+			iv.finish(now)
+			return
+		}
+		iv.check(now)
+	}
+	w.left = w.c.clk.Now()
+}
+
+// do runs one batch.
+func (w *worker) do(iv *interval, n int) int {
+	switch {
+	case w.c.general:
+		return w.batch.BatchGeneral(w.sec, n)
+	case iv.sample:
+		return w.batch.BatchProbe(w.sec, n)
+	}
+	return w.batch.BatchPlain(w.sec, n)
+}
+
+// resize sizes the next batch by how long the last one took. A batch that was
+// cut short says nothing.
+func (w *worker) resize(n, done int, ticks int64) {
+	if done < n {
+		return
+	}
+	switch {
+	case ticks < w.target/2:
+		w.size = min(maxBatch, w.size*2)
+	case ticks > w.target*2:
+		w.size = max(1, w.size/2)
+	}
+}
+
+// collect moves the samples of a batch into the cell's histograms.
+func (w *worker) collect() {
+	obs := w.sec.Take()
+	if len(obs) == 0 {
+		return
+	}
+	w.c.hists.record(w.id, w.c.clk, obs)
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/lock"
+	"lockbench/workloads"
+)
+
+func (a *app) listCmd() *cobra.Command {
+	list := &cobra.Command{Use: "list", Short: "list locks or workloads", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usageErr(fmt.Errorf("list what?"), "lockbench list locks, or lockbench list workloads")
+		}}
+	for _, l := range []struct {
+		name, short string
+		table, json func(io.Writer) error
+	}{
+		{"locks", "list the locks", a.lockTable, a.lockJSON},
+		{"workloads", "list the presets and the knobs of workloads", workloadTable, workloadJSON},
+	} {
+		cmd := &cobra.Command{Use: l.name, Short: l.short, Args: cobra.NoArgs}
+		format := cmd.Flags().String("format", "table", "table or json")
+		cmd.RunE = func(*cobra.Command, []string) error {
+			switch *format {
+			case "table":
+				return l.table(a.env.Stdout)
+			case "json":
+				return l.json(a.env.Stdout)
+			}
+			return usageErr(fmt.Errorf("--format: %q: want table or json", *format), "")
+		}
+		list.AddCommand(cmd)
+	}
+	return list
+}
+
+// lockLine is what is listed of a lock.
+type lockLine struct {
+	Name        string    `json:"name"`
+	Family      string    `json:"family"`
+	Doc         string    `json:"doc"`
+	Source      string    `json:"source"`
+	Control     bool      `json:"control"`
+	FIFO        bool      `json:"fifo"`
+	Allocates   bool      `json:"allocates"`
+	ThreadBound bool      `json:"thread_bound"`
+	MaxWorkers  int       `json:"max_workers,omitempty"`
+	Caps        lock.Caps `json:"capabilities"`
+	Unavailable string    `json:"unavailable,omitempty"`
+}
+
+func (a *app) lockLines() []lockLine {
+	var out []lockLine
+	for _, i := range a.catalogue {
+		l := lockLine{Name: i.Name, Family: i.Family, Doc: i.Doc, Source: i.Source, Control: i.Control, FIFO: i.FIFO,
+			Allocates: i.Allocates, ThreadBound: i.ThreadBound, MaxWorkers: i.MaxWorkers}
+		caps, err := i.Probe()
+		if err != nil {
+			l.Unavailable = err.Error()
+		}
+		l.Caps = caps
+		out = append(out, l)
+	}
+	return out
+}
+
+func (a *app) lockJSON(w io.Writer) error { return writeJSON(w, a.lockLines()) }
+
+func (a *app) lockTable(w io.Writer) error {
+	t := plainTable(w)
+	t.Header("lock", "family", "can", "what it is")
+	for _, l := range a.lockLines() {
+		doc := l.Doc
+		if l.Unavailable != "" {
+			doc = "not here: " + l.Unavailable
+		}
+		if err := t.Append(l.Name, l.Family, strings.Join(l.traits(), " "), doc); err != nil {
+			return fmt.Errorf("list locks: %w", err)
+		}
+	}
+	if err := t.Render(); err != nil {
+		return fmt.Errorf("list locks: %w", err)
+	}
+	_, err := fmt.Fprintln(w, "fifo: claims first come, first served; try, timed, ctx: TryLock, LockFor, LockContext; rw: read sections are shared;\n"+
+		"N: for at most N workers; thread: workers are bound to threads; alloc: may allocate; control: measured, never judged or ranked.")
+	return err
+}
+
+func (l lockLine) traits() []string {
+	var out []string
+	for _, t := range []struct {
+		on   bool
+		word string
+	}{
+		{l.Control, "control"}, {l.FIFO, "fifo"}, {l.Caps.Try, "try"}, {l.Caps.Timed, "timed"}, {l.Caps.Context, "ctx"},
+		{l.Caps.RW, "rw"}, {l.MaxWorkers > 0, fmt.Sprint(l.MaxWorkers)}, {l.ThreadBound, "thread"}, {l.Allocates, "alloc"},
+	} {
+		if t.on {
+			out = append(out, t.word)
+		}
+	}
+	return out
+}
+
+func workloadTable(w io.Writer) error {
+	t := plainTable(w)
+	t.Header("workload", "workers", "what it is")
+	for _, p := range workloads.Presets() {
+		if err := t.Append(p.Name, p.Spec().Workers.String(), p.Doc); err != nil {
+			return fmt.Errorf("list workloads: %w", err)
+		}
+	}
+	if err := t.Render(); err != nil {
+		return fmt.Errorf("list workloads: %w", err)
+	}
+	k := plainTable(w)
+	k.Header("knob", "value", "what it sets")
+	for _, x := range workloads.Knobs() {
+		if err := k.Append("--"+x.Name, x.Value, x.Help); err != nil {
+			return fmt.Errorf("list workloads: %w", err)
+		}
+	}
+	if err := k.Render(); err != nil {
+		return fmt.Errorf("list workloads: %w", err)
+	}
+	return nil
+}
+
+func workloadJSON(w io.Writer) error {
+	type line struct {
+		Name string         `json:"name"`
+		Doc  string         `json:"doc"`
+		Spec workloads.Spec `json:"spec"`
+	}
+	out := struct {
+		Workloads []line           `json:"workloads"`
+		Knobs     []workloads.Knob `json:"knobs"`
+	}{Knobs: workloads.Knobs()}
+	for _, p := range workloads.Presets() {
+		out.Workloads = append(out.Workloads, line{p.Name, p.Doc, p.Spec()})
+	}
+	return writeJSON(w, out)
+}

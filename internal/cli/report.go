@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/results"
+)
+
+func (a *app) reportCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "report FILE...",
+		Short:   "print the results in files",
+		Long:    "Prints results that run --out wrote. Runs are never pooled; parts of one run in several files are put together.",
+		Example: "  lockbench report run.jsonl\n  lockbench report run.jsonl --format bench > new.txt && benchstat old.txt new.txt",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	name := cmd.Flags().String("format", "table", "one of "+formatNames())
+	cmd.RunE = func(_ *cobra.Command, files []string) error {
+		format, err := lookupFormat(*name)
+		if err != nil {
+			return err
+		}
+		b := results.NewBuilder()
+		for _, f := range files {
+			if err := b.AddFile(f); err != nil {
+				return usageErr(err, "lockbench report reads files that lockbench run --out wrote")
+			}
+		}
+		rep := b.Report()
+		for _, w := range rep.Warnings {
+			fmt.Fprintln(a.env.Stderr, "lockbench: warning:", w)
+		}
+		if err := format.Write(a.env.Stdout, rep); err != nil {
+			return &runtimeError{fmt.Errorf("print the report: %w", err)}
+		}
+		return nil
+	}
+	return cmd
+}

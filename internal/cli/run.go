@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/impls"
+	"lockbench/internal/engine"
+	"lockbench/internal/exitcode"
+	"lockbench/internal/host"
+	"lockbench/lock"
+	"lockbench/results"
+	"lockbench/results/render"
+)
+
+func (a *app) runCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "measure locks and print a table",
+		Long: "Measures every chosen lock in every chosen workload and prints a table of speed, latency, fairness and\n" +
+			"cost. Each repetition is a fresh process with a warm-up, a throughput interval and a probe interval. null,\n" +
+			"the lock that does nothing, is always measured: it is what the harness itself costs.\n\n" +
+			"Exit codes: 0 ok, 1 runtime error, 2 usage, 3 a safety violation or a hang, 130 interrupted.",
+		Example: "  lockbench run\n" +
+			"  lockbench run --lock 'mcs*,mutex' --workload moderate --workers 1:4\n" +
+			"  lockbench run --lock ticket,ticket-park --workload oversubscribed --out run.jsonl\n" +
+			"  lockbench run -f matrix.yaml --format markdown",
+		Args: cobra.NoArgs,
+	}
+	f := addSpecFlags(cmd)
+	var o runOptions
+	fs := cmd.Flags()
+	fs.StringVar(&o.out, "out", "", "write all records to this file, JSON lines")
+	fs.BoolVar(&o.force, "force", false, "let --out replace an existing file")
+	fs.StringVar(&o.format, "format", "table", "what to print: "+formatNames())
+	fs.StringVar(&o.progress, "progress", "auto", "auto (a bar on a terminal), plain (a line a repetition) or none")
+	fs.StringArrayVar(&o.labels, "label", nil, "KEY=VALUE, kept in the header of the results; may be repeated")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), f, o) }
+	return cmd
+}
+
+type runOptions struct {
+	out, format, progress string
+	force                 bool
+	labels                []string
+}
+
+// run is the verb. Everything that can be wrong is found before anything is
+// measured and before a file is touched.
+func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
+	format, err := lookupFormat(o.format)
+	if err != nil {
+		return err
+	}
+	if err := checkProgress(o.progress); err != nil {
+		return err
+	}
+	labels, err := parseLabels(o.labels)
+	if err != nil {
+		return err
+	}
+	h := host.Collect()
+	plan, err := a.plan(f, h)
+	if err != nil {
+		return err
+	}
+	if err := checkRunners(plan.Spec); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return &runtimeError{fmt.Errorf("find this program's own file: %w", err)}
+	}
+	sink := &recorder{builder: results.NewBuilder()}
+	if o.out != "" {
+		if sink.file, err = results.Create(o.out, o.force); err != nil {
+			return hintForce(err)
+		}
+		defer func() {
+			if e := sink.file.Close(); e != nil && err == nil {
+				err = &runtimeError{e}
+			}
+		}()
+	}
+	cal := engine.Calibrate(invariant(h))
+	if err := sink.header(header(plan, h, cal, labels)); err != nil {
+		return &runtimeError{err}
+	}
+	p := newProgress(o.progress, a.env.Stderr)
+	r := &engine.Runner{Self: []string{self, cellVerb}, Calibration: cal, Sink: sink, Progress: p}
+	sum, err := r.Run(ctx, plan)
+	p.finish()
+	if err != nil {
+		return &runtimeError{err}
+	}
+	if err := format.Write(a.env.Stdout, sink.builder.Report()); err != nil {
+		return &runtimeError{fmt.Errorf("print the report: %w", err)}
+	}
+	a.conclude(sum)
+	return nil
+}
+
+// plan makes the plan that flags and file ask for.
+func (a *app) plan(f *specFlags, h host.Info) (*engine.Plan, error) {
+	spec, err := f.build()
+	if err != nil {
+		return nil, err
+	}
+	catalogue := a.catalogue
+	for _, b := range a.broken {
+		for _, name := range spec.Locks {
+			if name == b.Name {
+				catalogue = impls.Merge(catalogue, []lock.Info{b})
+			}
+		}
+	}
+	return engine.NewPlan(spec, catalogue, machine(h))
+}
+
+// conclude sets the exit code and says on stderr what the table may hide.
+func (a *app) conclude(sum engine.Summary) {
+	switch {
+	case sum.Worst():
+		a.code = exitcode.Safety
+		fmt.Fprintf(a.env.Stderr, "lockbench: error: %s\n", sum.CountOutcomes())
+	case sum.Interrupted:
+		a.code = exitcode.Interrupted
+		fmt.Fprintf(a.env.Stderr, "lockbench: interrupted after %d of %d repetitions\n", sum.Done, sum.Total)
+	case sum.Outcomes[results.OutcomeError] > 0:
+		a.code = exitcode.Runtime
+		fmt.Fprintf(a.env.Stderr, "lockbench: error: %s\n", sum.CountOutcomes())
+	}
+}
+
+// checkRunners finds runners that cannot be started.
+func checkRunners(s engine.Spec) error {
+	for name, path := range s.Runners {
+		st, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return usageErr(fmt.Errorf("runner %s: %w", name, err), "--runner wants NAME=PATH of a program, see docs/CELL_PROTOCOL.md")
+		case st.IsDir() || st.Mode()&0o111 == 0:
+			return usageErr(fmt.Errorf("runner %s: %s is not a program", name, path), "--runner wants NAME=PATH of a program, see docs/CELL_PROTOCOL.md")
+		}
+	}
+	return nil
+}
+
+// hintForce keeps the store's own hint.
+func hintForce(err error) error { return usageErr(err, "see: lockbench run --help") }
+
+// header is the first record of a run.
+func header(p *engine.Plan, h host.Info, cal engine.Calibration, labels map[string]string) *results.Run {
+	now := time.Now().UTC()
+	run := &results.Run{
+		Type: results.TypeRun, Schema: results.SchemaMajor, RunID: runID(now, p.Spec.Seed),
+		Started: now.Format(time.RFC3339), Seed: p.Spec.Seed, Spec: p.Spec, Host: h,
+		Go: goInfo(), Program: program(),
+		Clock: results.Clock{Kind: cal.Clock.Kind, CostNS: cal.Clock.CostNS, ResolutionNS: cal.Clock.ResolutionNS,
+			HZ: cal.Clock.HZ, ErrorPPM: cal.Clock.ErrorPPM},
+		Calibration: results.Calibration{UnitNS: cal.UnitNS, UnitMADNS: cal.UnitMADNS, Rounds: cal.Rounds},
+		Labels:      labels, CellsPlanned: len(p.Cells), Reps: p.Spec.Reps,
+	}
+	for _, d := range h.Doubts() {
+		run.Doubts = append(run.Doubts, d.What)
+	}
+	return run
+}
+
+// runID names a run: its start, and what tells apart two that start together.
+func runID(now time.Time, seed uint64) string {
+	return fmt.Sprintf("%s-%d-%d", now.Format("20060102T150405.000Z"), os.Getpid(), seed)
+}
+
+// recorder keeps records in the results file, if there is one, and for the
+// report.
+type recorder struct {
+	builder *results.Builder
+	file    *results.Writer
+}
+
+const inMemory = "this run"
+
+func (r *recorder) header(run *results.Run) error {
+	return r.put(run, results.Record{Type: results.TypeRun, Run: run})
+}
+
+// Sample implements engine.Sink.
+func (r *recorder) Sample(s *results.Sample) error {
+	return r.put(s, results.Record{Type: results.TypeSample, Sample: s})
+}
+
+// Event implements engine.Sink.
+func (r *recorder) Event(e results.Event) error {
+	return r.put(&e, results.Record{Type: results.TypeEvent, Event: &e})
+}
+
+func (r *recorder) put(v any, rec results.Record) error {
+	if r.file != nil {
+		if err := r.file.Write(v); err != nil {
+			return err
+		}
+	}
+	return r.builder.Add(inMemory, rec)
+}
+
+func formatNames() string {
+	text := ""
+	for _, n := range render.Names() {
+		if text != "" {
+			text += ", "
+		}
+		text += n
+	}
+	return text
+}
+
+func lookupFormat(name string) (render.Format, error) {
+	f, err := render.Lookup(name)
+	if err != nil {
+		return f, usageErr(fmt.Errorf("--format: %w", err), "formats: "+formatNames())
+	}
+	return f, nil
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"fmt"
+
+	"lockbench/results"
+)
+
+// merge makes one sample of a cell's children. They ran at the same time, so
+// counts and rates add up; times are the longest; distributions are merged;
+// fairness is over all workers.
+func merge(in []*results.Sample) (*results.Sample, error) {
+	m := *in[0]
+	if len(in) == 1 {
+		return &m, nil
+	}
+	var acquire, handoff *results.Hist
+	cpuNS := 0.0
+	for i, s := range in {
+		if rank(s.Outcome) > rank(m.Outcome) {
+			m.Outcome, m.Reason = s.Outcome, s.Reason
+		}
+		var err error
+		if acquire, err = addLatency(acquire, s.Acquire); err != nil {
+			return nil, fmt.Errorf("client %d: %w", i, err)
+		}
+		if handoff, err = addLatency(handoff, s.Handoff); err != nil {
+			return nil, fmt.Errorf("client %d: %w", i, err)
+		}
+		cpuNS += s.CPUNSPerOp * float64(s.Ops)
+		if i == 0 {
+			continue
+		}
+		m.Workers += s.Workers
+		m.Ops += s.Ops
+		m.ProbeOps += s.ProbeOps
+		m.PerWorkerOps = append(m.PerWorkerOps, s.PerWorkerOps...)
+		m.PerWorkerNS = append(m.PerWorkerNS, s.PerWorkerNS...)
+		m.ElapsedNS = max(m.ElapsedNS, s.ElapsedNS)
+		m.ProbeElapsedNS = max(m.ProbeElapsedNS, s.ProbeElapsedNS)
+		m.WarmupNS = max(m.WarmupNS, s.WarmupNS)
+		m.DrainNS = max(m.DrainNS, s.DrainNS)
+		m.CtxVoluntary += s.CtxVoluntary
+		m.CtxInvoluntary += s.CtxInvoluntary
+		m.GCCount += s.GCCount
+		m.Violations += s.Violations
+		m.TryFailed += s.TryFailed
+		m.TimedOut += s.TimedOut
+		m.ReadOps += s.ReadOps
+		m.BacklogOps += s.BacklogOps
+		m.ClockReads += s.ClockReads
+		m.Mallocs += s.Mallocs
+		m.PeakRSSBytes = max(m.PeakRSSBytes, s.PeakRSSBytes)
+		m.Flags = append(m.Flags, s.Flags...)
+	}
+	if m.Ops > 0 {
+		m.CPUNSPerOp = cpuNS / float64(m.Ops)
+		m.WallNSPerOp = float64(m.ElapsedNS) / float64(m.Ops)
+	}
+	if m.ElapsedNS > 0 {
+		m.ThroughputOps = float64(m.Ops) / float64(m.ElapsedNS) * 1e9
+	}
+	m.Fairness = results.FairnessOf(m.PerWorkerOps)
+	var err error
+	if m.Acquire, err = latencyOf(acquire, in[0].Acquire); err != nil {
+		return nil, err
+	}
+	m.Handoff, err = latencyOf(handoff, in[0].Handoff)
+	return &m, err
+}
+
+// rank orders outcomes: the worst child's is the cell's.
+func rank(outcome string) int {
+	switch outcome {
+	case results.OutcomeOK:
+		return 0
+	case results.OutcomeSkipped:
+		return 1
+	case results.OutcomeError:
+		return 2
+	case results.OutcomeHang:
+		return 3
+	}
+	return 4 // violation
+}
+
+func addLatency(h *results.Hist, l *results.Latency) (*results.Hist, error) {
+	if l == nil {
+		return h, nil
+	}
+	o, err := results.DecodeHist(l.HDR)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return o, nil
+	}
+	h.Merge(o)
+	return h, nil
+}
+
+func latencyOf(h *results.Hist, like *results.Latency) (*results.Latency, error) {
+	if h == nil || like == nil {
+		return nil, nil
+	}
+	return h.Latency(like.Every)
+}

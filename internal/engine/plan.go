@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"lockbench/internal/cell"
+	"lockbench/lock"
+	"lockbench/workloads"
+)
+
+// Machine is what a plan needs to know of the machine. The orders hold the
+// same processors: those that the process may run on.
+type Machine struct {
+	Compact []int // siblings of a core first, then cores of a package
+	Scatter []int // as far apart as possible
+	Masks   bool  // affinity masks can be set
+}
+
+// Cores returns how many processors the process may use.
+func (m Machine) Cores() int { return len(m.Scatter) }
+
+// Cell is one combination of lock, workload, workers and cores; it is
+// measured Reps times.
+type Cell struct {
+	Name     string
+	Lock     lock.Info
+	Runner   string // program that runs it; empty: this one
+	Workload workloads.Spec
+	Workers  int
+	Cores    int
+	CPUs     []int // the affinity mask, sorted
+	PinCPUs  []int // in the order of the workers; empty: unpinned
+	Dispatch string
+	Skip     string // why it cannot be run; empty: it can
+}
+
+// Step is one repetition of a cell.
+type Step struct {
+	Cell *Cell
+	Rep  int
+	Seed uint64
+}
+
+// Plan is what a run will do, in order.
+type Plan struct {
+	Spec  Spec
+	Cells []*Cell // in the order of the table, skipped ones included
+	Steps []Step
+}
+
+// NewPlan makes the plan of a valid spec. The same spec, catalogue and machine
+// give the same plan.
+//
+// Every repetition runs all cells once, in an order of its own: neighbours in
+// time differ from repetition to repetition, so that a drift of the machine
+// spreads over all cells, and a run that is cut short has all cells equally
+// often. A run always measures null, in each dispatch that it uses.
+func NewPlan(s Spec, catalogue []lock.Info, m Machine) (*Plan, error) {
+	if err := s.Validate(m); err != nil {
+		return nil, err
+	}
+	locks, err := Select(catalogue, s.Locks)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range catalogue {
+		if _, ours := s.Runners[i.Name]; ours {
+			return nil, usage(fmt.Errorf("runner: there is a lock named %q already", i.Name), "give the runner's lock another name")
+		}
+	}
+	for name := range s.Runners {
+		locks = append(locks, lock.Info{Name: name, Family: "runner", Source: s.Runners[name]})
+	}
+	slices.SortStableFunc(locks[len(locks)-len(s.Runners):], func(a, b lock.Info) int { return cmp.Compare(a.Name, b.Name) })
+	p := &Plan{Spec: s}
+	for _, w := range s.Workloads {
+		for _, cores := range coresOf(s, m) {
+			workers, err := workersOf(s, w, cores)
+			if err != nil {
+				return nil, err
+			}
+			for _, n := range workers {
+				p.add(locks, catalogue, w, n, cores, m)
+			}
+		}
+	}
+	if !slices.ContainsFunc(p.Cells, func(c *Cell) bool { return c.Skip == "" && !c.Lock.Control }) &&
+		!slices.ContainsFunc(locks, func(i lock.Info) bool { return i.Control }) {
+		return p, usage(fmt.Errorf("nothing can be measured: %s: %s", p.Cells[len(p.Cells)-1].Name, p.firstSkip()), "see: lockbench plan")
+	}
+	p.schedule()
+	return p, nil
+}
+
+func (p *Plan) firstSkip() string {
+	for _, c := range p.Cells {
+		if c.Skip != "" {
+			return c.Skip
+		}
+	}
+	return "no cells"
+}
+
+func coresOf(s Spec, m Machine) []int {
+	if len(s.Cores) == 0 {
+		return []int{m.Cores()}
+	}
+	return distinct(s.Cores)
+}
+
+func workersOf(s Spec, w workloads.Spec, cores int) ([]int, error) {
+	counts := s.Workers
+	if len(counts) == 0 {
+		counts = []workloads.Count{w.Workers}
+	}
+	var out []int
+	for _, c := range counts {
+		n := c.On(cores)
+		if n < 1 || n > workloads.MaxWorkers {
+			return nil, usage(fmt.Errorf("workers: %d: want 1 to %d", n, workloads.MaxWorkers), "")
+		}
+		if s.Ops > 0 && s.Ops < int64(n) {
+			return nil, usage(fmt.Errorf("ops: %d for %d workers: want at least one each", s.Ops, n), "--ops counts the operations of all workers")
+		}
+		out = append(out, n)
+	}
+	return distinct(out), nil
+}
+
+func distinct(v []int) []int {
+	out := slices.Clone(v)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// add adds the cells of all locks, led by null in each dispatch used.
+func (p *Plan) add(locks, catalogue []lock.Info, w workloads.Spec, workers, cores int, m Machine) {
+	var group []*Cell
+	used := map[string]bool{}
+	for _, i := range locks {
+		if i.Name == nullName {
+			continue
+		}
+		c := p.cell(i, w, workers, cores, m)
+		group = append(group, c)
+		if c.Runner == "" {
+			used[c.Dispatch] = true
+		}
+	}
+	if len(used) == 0 {
+		used[p.Spec.Dispatch] = true
+	}
+	for _, d := range []string{cell.DispatchInterface, cell.DispatchDirect} {
+		if k := slices.IndexFunc(catalogue, func(i lock.Info) bool { return i.Name == nullName }); used[d] && k >= 0 {
+			c := p.cell(catalogue[k], w, workers, cores, m)
+			if c.Dispatch != d {
+				c.Dispatch = d
+				c.Name = c.name(p.Spec, m)
+			}
+			group = append([]*Cell{c}, group...)
+		}
+	}
+	p.Cells = append(p.Cells, group...)
+}
+
+// nullName is the lock that does nothing, measured in every run.
+const nullName = "null"
+
+func (p *Plan) cell(i lock.Info, w workloads.Spec, workers, cores int, m Machine) *Cell {
+	c := &Cell{Lock: i, Workload: w, Workers: workers, Cores: cores, Dispatch: p.Spec.Dispatch, Runner: p.Spec.Runners[i.Name]}
+	if m.Masks {
+		order := m.Scatter
+		if p.Spec.Pin == PinCompact {
+			order = m.Compact
+		}
+		c.CPUs = slices.Clone(order[:cores])
+		if p.Spec.Pin != PinNone {
+			c.PinCPUs = slices.Clone(c.CPUs)
+		}
+		slices.Sort(c.CPUs)
+	}
+	if c.Runner == "" {
+		c.resolve()
+	}
+	c.Name = c.name(p.Spec, m)
+	return c
+}
+
+// name is the cell's name in the form of a Go benchmark name; what is at its
+// default is left out.
+func (c *Cell) name(s Spec, m Machine) string {
+	n := fmt.Sprintf("%s/workload=%s/workers=%d", c.Lock.Name, c.Workload.Name, c.Workers)
+	if c.Cores != m.Cores() {
+		n += fmt.Sprintf("/cores=%d", c.Cores)
+	}
+	if s.Pin != PinNone {
+		n += "/pin=" + s.Pin
+	}
+	if c.Dispatch != cell.DispatchDirect {
+		n += "/dispatch=" + c.Dispatch
+	}
+	return n
+}
+
+// resolve looks for the capabilities that the cell needs.
+func (c *Cell) resolve() {
+	if c.Lock.Dial != nil {
+		c.Skip = "a distributed lock: this version runs in-process locks only"
+		return
+	}
+	caps, err := c.Lock.Probe()
+	if err != nil {
+		c.Skip = err.Error()
+		return
+	}
+	if !caps.Loops {
+		c.Dispatch = cell.DispatchInterface
+	}
+	w := c.Workload
+	switch {
+	case c.Lock.MaxWorkers > 0 && c.Workers > c.Lock.MaxWorkers:
+		c.Skip = fmt.Sprintf("for at most %d workers", c.Lock.MaxWorkers)
+	case w.Try > 0 && !caps.Try:
+		c.Skip = "has no TryLock"
+	case w.Timed > 0 && !caps.Timed:
+		c.Skip = "has no LockFor"
+	}
+}
+
+// schedule shuffles the cells anew for each repetition.
+func (p *Plan) schedule() {
+	for rep := range p.Spec.Reps {
+		var block []Step
+		for _, c := range p.Cells {
+			if c.Skip == "" {
+				block = append(block, Step{Cell: c, Rep: rep, Seed: stepSeed(p.Spec.Seed, c, rep)})
+			}
+		}
+		rng := rand.New(rand.NewPCG(p.Spec.Seed, uint64(rep)))
+		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
+		p.Steps = append(p.Steps, block...)
+	}
+}
+
+// stepSeed derives the seed of a repetition. It does not depend on the lock:
+// all locks of a repetition meet the same section lengths in the same order.
+func stepSeed(seed uint64, c *Cell, rep int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d/%s/%d/%d/%d", seed, c.Workload.Name, c.Workers, c.Cores, rep)
+	return h.Sum64()
+}
+
+// stepOverhead is what a repetition costs beside its intervals, for the
+// estimate: starting the child, two coherence measurements, ending.
+const stepOverhead = 15 * time.Millisecond
+
+// Estimate returns how long the plan will take. Fixed work is not known
+// beforehand; ok is then false and the rest is estimated.
+func (p *Plan) Estimate() (d time.Duration, ok bool) {
+	per := stepOverhead + p.Spec.Warmup
+	if p.Spec.Ops == 0 {
+		per += p.Spec.Duration + p.Spec.ProbeLength()
+	}
+	return time.Duration(len(p.Steps))*per + calibrationTime, p.Spec.Ops == 0
+}

@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"lockbench/internal/cell"
+	"lockbench/results"
+)
+
+// Sink gets what a run brings, in order, from one goroutine. An error ends
+// the run: results that cannot be kept are not worth measuring.
+type Sink interface {
+	Sample(*results.Sample) error
+	Event(results.Event) error
+}
+
+// Progress is told how a run gets on; its methods must return quickly.
+type Progress interface {
+	Begin(step Step, done, total int)
+	End(step Step, s *results.Sample)
+}
+
+// Runner runs plans.
+type Runner struct {
+	Self        []string // this program and the arguments that make it run a cell
+	Calibration Calibration
+	Clients     int // children that make a cell; 0: 1
+	Sink        Sink
+	Progress    Progress // may be nil
+}
+
+// Summary says how a run ended.
+type Summary struct {
+	Done, Total int
+	Interrupted bool
+	Outcomes    map[string]int // repetitions (skipped: cells) by outcome
+}
+
+// Worst reports whether a violation or a hang was found.
+func (s Summary) Worst() bool {
+	return s.Outcomes[results.OutcomeViolation]+s.Outcomes[results.OutcomeHang] > 0
+}
+
+// Run runs the plan. When ctx ends, the repetition in flight is stopped and
+// dropped, and the result is marked as interrupted.
+func (r *Runner) Run(ctx context.Context, p *Plan) (Summary, error) {
+	sum := Summary{Total: len(p.Steps), Outcomes: map[string]int{}}
+	for _, c := range p.Cells {
+		if c.Skip == "" {
+			continue
+		}
+		s := r.identity(p.Spec, Step{Cell: c})
+		s.Outcome, s.Reason = results.OutcomeSkipped, c.Skip
+		sum.Outcomes[s.Outcome]++
+		if err := r.Sink.Sample(s); err != nil {
+			return sum, err
+		}
+	}
+	for i, step := range p.Steps {
+		if ctx.Err() != nil {
+			break
+		}
+		if r.Progress != nil {
+			r.Progress.Begin(step, i, len(p.Steps))
+		}
+		s, events, err := r.step(ctx, p.Spec, step)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return sum, err
+		}
+		for _, e := range events {
+			if err := r.Sink.Event(e); err != nil {
+				return sum, err
+			}
+		}
+		if err := r.Sink.Sample(s); err != nil {
+			return sum, err
+		}
+		sum.Done++
+		sum.Outcomes[s.Outcome]++
+		if r.Progress != nil {
+			r.Progress.End(step, s)
+		}
+	}
+	if ctx.Err() != nil {
+		sum.Interrupted = true
+		return sum, r.Sink.Event(results.Event{Type: results.TypeEvent, Kind: "interrupted",
+			Text: fmt.Sprintf("stopped after %d of %d repetitions", sum.Done, sum.Total)})
+	}
+	return sum, nil
+}
+
+// step runs one repetition and completes its sample with the identity that
+// the plan knows: a child cannot change what it was asked to be.
+func (r *Runner) step(ctx context.Context, spec Spec, step Step) (*results.Sample, []results.Event, error) {
+	var events []results.Event
+	s := &session{spec: r.cellSpec(spec, step), onEvent: func(e results.Event) {
+		e.Type, e.Cell, e.Rep = results.TypeEvent, step.Cell.Name, step.Rep
+		events = append(events, e)
+	}}
+	c := command{path: r.Self[0], args: r.Self[1:]}
+	if step.Cell.Runner != "" {
+		c = command{path: step.Cell.Runner}
+	}
+	got, err := s.run(ctx, c, step.Cell.CPUs)
+	if err != nil {
+		return nil, events, err
+	}
+	id := r.identity(spec, step)
+	got.Type, got.Cell, got.Lock, got.Workload = id.Type, id.Cell, id.Lock, id.Workload
+	got.Workers, got.Cores, got.CPUs, got.Pin = id.Workers, id.Cores, id.CPUs, id.Pin
+	got.Rep, got.Seed, got.Clients = id.Rep, id.Seed, id.Clients
+	got.Dispatch, got.Family, got.Control = id.Dispatch, id.Family, id.Control
+	if got.Threads == "" {
+		got.Threads = id.Threads
+	}
+	if step.Cell.Dispatch == cell.DispatchInterface && spec.Dispatch != cell.DispatchInterface && !step.Cell.Lock.Control {
+		got.Flags = append(got.Flags, results.FlagInterface+": the lock has no generated loops")
+	}
+	return got, events, nil
+}
+
+// identity is a sample with what the plan knows of it.
+func (r *Runner) identity(spec Spec, step Step) *results.Sample {
+	c := step.Cell
+	threads := "free"
+	if c.Lock.ThreadBound || len(c.PinCPUs) > 0 {
+		threads = "locked"
+	}
+	return &results.Sample{
+		Type: results.TypeSample, Cell: c.Name, Lock: c.Lock.Name, Family: c.Lock.Family, Control: c.Lock.Control,
+		Workload: c.Workload.Name, Workers: c.Workers * r.clients(), Cores: c.Cores, CPUs: c.CPUs, Pin: spec.Pin,
+		Clients: r.clients(), Rep: step.Rep, Seed: step.Seed, Dispatch: c.Dispatch, Threads: threads,
+	}
+}
+
+func (r *Runner) clients() int { return max(1, r.Clients) }
+
+// cellSpec is what the children of a repetition get.
+func (r *Runner) cellSpec(s Spec, step Step) *cell.Spec {
+	c := step.Cell
+	spec := &cell.Spec{
+		Cell: c.Name, Lock: c.Lock.Name, Load: c.Workload.Resolve(r.Calibration.UnitNS),
+		Workers: c.Workers, Procs: c.Cores, CPUs: c.CPUs, PinCPUs: c.PinCPUs, Pin: s.Pin, Dispatch: c.Dispatch,
+		Rep: step.Rep, Seed: step.Seed,
+		WarmupNS: int64(s.Warmup), DurationNS: int64(s.Duration), ProbeNS: int64(s.ProbeLength()),
+		Every: s.Every, TimeoutNS: int64(s.Timeout), Clock: r.Calibration.Clock, Clients: r.clients(),
+	}
+	if s.Ops > 0 {
+		spec.Ops, spec.DurationNS, spec.ProbeNS = s.Ops, 0, 0
+	}
+	return spec
+}
+
+// CountOutcomes formats the outcomes of a run, worst first, as
+// "1 hang, 20 ok".
+func (s Summary) CountOutcomes() string {
+	order := slices.SortedFunc(maps.Keys(s.Outcomes), func(a, b string) int { return rank(b) - rank(a) })
+	text := ""
+	for _, o := range order {
+		if text != "" {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d %s", s.Outcomes[o], o)
+	}
+	return text
+}

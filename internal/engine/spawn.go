@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// spawner starts all children from one thread that lives as long as the
+// process: the children inherit its affinity mask, and the kernel kills them
+// when it ends (Pdeathsig fires at the end of the starting thread, not of the
+// starting process).
+type spawner struct {
+	requests chan spawnRequest
+}
+
+type spawnRequest struct {
+	cmd  *exec.Cmd
+	cpus []int
+	err  chan error
+}
+
+// theSpawner is one a process, because its thread must never end.
+var theSpawner = sync.OnceValue(func() *spawner {
+	s := &spawner{requests: make(chan spawnRequest)}
+	go func() {
+		runtime.LockOSThread() // never unlocked
+		for r := range s.requests {
+			err := setMask(r.cpus)
+			if err == nil {
+				err = r.cmd.Start()
+			}
+			r.err <- err
+		}
+	}()
+	return s
+})
+
+// start starts cmd on the given processors; none: wherever.
+func (s *spawner) start(cmd *exec.Cmd, cpus []int) error {
+	r := spawnRequest{cmd: cmd, cpus: cpus, err: make(chan error, 1)}
+	s.requests <- r
+	return <-r.err
+}
+
+// Memory of a child: no collection as long as the heap stays small, so that
+// none runs inside an interval; beyond the limit the collector runs as it
+// must, and records say so.
+const childMemoryLimit = "48MiB"
+
+// childEnv is the environment of a child: ours, with what the runtime is to do.
+func childEnv(procs int) []string {
+	set := []string{
+		"GOMAXPROCS=" + strconv.Itoa(procs),
+		"GOGC=off",
+		"GOMEMLIMIT=" + childMemoryLimit,
+		"GOTRACEBACK=crash",
+	}
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		k, _, _ := strings.Cut(kv, "=")
+		return slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(s, k+"=") })
+	})
+	return append(env, set...)
+}
