@@ -16,6 +16,7 @@
 //	fifo       staged arrivals are granted in their order (locks that claim it)
 //	rw         readers together, writers alone, neither stuck behind the other
 //	many       several locks shared by the same workers, also nested
+//	loops      the generated loops count right, stop, and read no clock
 //	alloc      an uncontended acquisition does not allocate
 //
 // # What it can and cannot see

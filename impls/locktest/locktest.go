@@ -93,6 +93,7 @@ func checks() []check {
 		{"fifo", skipUnlessFIFO, checkFIFO},
 		{"rw", skipWithout("RLock", func(c lock.Caps) bool { return c.RW }), checkRW},
 		{"many", skipUnjudged, checkMany},
+		{"loops", skipWithout("generated loops", func(c lock.Caps) bool { return c.Loops }), checkLoops},
 		{"alloc", skipAlloc, checkAlloc},
 	}
 }
