@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/build/constraint"
 	"io"
 	"os"
 	"path/filepath"
@@ -39,6 +40,13 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintln(stderr, "lockloop: error:", err)
 		fs.Usage()
 		return o, err
+	}
+	if o.build != "" {
+		if _, err := constraint.Parse("//go:build " + o.build); err != nil {
+			err = fmt.Errorf("-build: %w", err)
+			fmt.Fprintln(stderr, "lockloop: error:", err)
+			return o, err
+		}
 	}
 	return o, nil
 }
