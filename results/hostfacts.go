@@ -45,7 +45,10 @@ func (h HostFacts) String() string {
 		}
 	}
 	add(h.CPUModel)
-	if h.LogicalCPUs > 0 {
+	switch {
+	case h.LogicalCPUs == 1:
+		add("1 logical CPU")
+	case h.LogicalCPUs > 1:
 		add(fmt.Sprintf("%d logical CPUs", h.LogicalCPUs))
 	}
 	if h.Virtual != nil && *h.Virtual {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -124,6 +125,22 @@ func TestCreateDevice(t *testing.T) {
 	}
 	if err := w.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestDiskFull(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full: ", err)
+	}
+	w, err := Create("/dev/full", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	err = w.Write(testRun("a"))
+	var fe *FileError
+	if !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &fe) || !strings.HasPrefix(err.Error(), "/dev/full: write results: ") {
+		t.Errorf("got %v, want no space left on /dev/full", err)
 	}
 }
 
@@ -326,8 +343,9 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestReaderConstantMemory(t *testing.T) {
+	const records = 20_000 // 16 MB
 	line := sampleLine(t, func(s *Sample) { s.Reason = strings.Repeat("x", 200) })
-	in := io.MultiReader(strings.NewReader(runLine), &endless{line: []byte(line), n: 100_000})
+	in := io.MultiReader(strings.NewReader(runLine), &endless{line: []byte(line), n: records})
 	n := 0
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -343,11 +361,11 @@ func TestReaderConstantMemory(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if n != 100_000 {
-		t.Errorf("got %d samples, want 100000", n)
+	if n != records {
+		t.Errorf("got %d samples, want %d", n, records)
 	}
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {
-		t.Errorf("the heap grew by %d bytes over 100000 records", grown)
+		t.Errorf("the heap grew by %d bytes over %d records", grown, records)
 	}
 	runtime.KeepAlive(r)
 }

@@ -78,7 +78,7 @@ func TestBimodal(t *testing.T) {
 // TestBimodalRates checks the rates that the comment on Bimodal gives.
 func TestBimodalRates(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	const trials = 20_000
+	const trials = 5000
 	one, two := 0, 0
 	for range trials {
 		a, b := make([]float64, 7), make([]float64, 7)
