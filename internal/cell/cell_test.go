@@ -151,7 +151,8 @@ func TestRecordAddsUp(t *testing.T) {
 	if s.Fairness.Jain == nil || s.Fairness.MTTRMedian == nil {
 		t.Errorf("fairness %+v", s.Fairness)
 	}
-	if s.ClockReads*20 > s.Ops {
+	// One reading a batch of some 50 us. The race detector makes operations slow.
+	if s.ClockReads*20 > s.Ops && !raceOn {
 		t.Errorf("%d clock readings for %d operations", s.ClockReads, s.Ops)
 	}
 }

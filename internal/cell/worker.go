@@ -116,6 +116,7 @@ func (w *worker) run(iv *interval) {
 	w.reads0 = w.sec.Reads()
 	w.sec.OpenAt(iv.start)
 	quota := iv.share(w.id)
+	now := w.first
 	for {
 		// Lower the word, then read the phase: see interval.advance.
 		w.stop.Clear()
@@ -125,6 +126,7 @@ func (w *worker) run(iv *interval) {
 		}
 		if w.id >= iv.active[k] {
 			iv.waitPhase(k)
+			now = w.sec.Now()
 			continue
 		}
 		n := w.size
@@ -134,9 +136,9 @@ func (w *worker) run(iv *interval) {
 				break
 			}
 		}
-		before := w.sec.Now()
+		before := now
 		done := w.do(iv, n)
-		now := w.sec.Now()
+		now = w.sec.Now()
 		w.ops[k] += int64(done)
 		w.progress.Add(int64(done) + 1)
 		if iv.sample {

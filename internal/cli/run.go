@@ -165,6 +165,9 @@ func header(p *engine.Plan, h host.Info, cal engine.Calibration, labels map[stri
 		Calibration: results.Calibration{UnitNS: cal.UnitNS, UnitMADNS: cal.UnitMADNS, Rounds: cal.Rounds},
 		Labels:      labels, CellsPlanned: len(p.Cells), Reps: p.Spec.Reps,
 	}
+	for _, w := range p.Spec.Workloads {
+		run.Workloads = append(run.Workloads, w.Name)
+	}
 	for _, d := range h.Doubts() {
 		run.Doubts = append(run.Doubts, d.What)
 	}

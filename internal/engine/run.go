@@ -89,7 +89,7 @@ func (r *Runner) Run(ctx context.Context, p *Plan) (Summary, error) {
 	}
 	if ctx.Err() != nil {
 		sum.Interrupted = true
-		return sum, r.Sink.Event(results.Event{Type: results.TypeEvent, Kind: "interrupted",
+		return sum, r.Sink.Event(results.Event{Type: results.TypeEvent, Kind: results.EventInterrupted,
 			Text: fmt.Sprintf("stopped after %d of %d repetitions", sum.Done, sum.Total)})
 	}
 	return sum, nil
