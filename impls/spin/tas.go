@@ -17,7 +17,7 @@ import (
 // the lock is held and the value does not change. n waiters therefore keep the
 // line moving all the time and delay the holder's release, which needs it too.
 // That is the lock's known flaw and the reason for ttas (Anderson, IEEE TPDS
-// 1990, section IV).
+// 1990).
 //
 // The word has lock.CacheLine bytes of padding on both sides.
 type tas struct {
