@@ -9,15 +9,15 @@
 // allocates. The price is a padded slot per worker in every lock.
 //
 // The lock is from T. E. Anderson, "The Performance of Spin Lock Alternatives
-// for Shared-Memory Multiprocessors", IEEE TPDS 1(1), 1990, section V; Graunke
+// for Shared-Memory Multiprocessors", IEEE TPDS 1(1), 1990; Graunke
 // and Thakkar, "Synchronization Algorithms for Shared-Memory Multiprocessors",
 // IEEE Computer 23(6), 1990, found the idea independently.
 //
 // # Slots hold tickets
 //
-// Anderson's slots hold a boolean, "must wait" or "has lock". Here they hold the
-// number of the ticket that was last granted in them. Ticket t uses the slot t
-// mod n and is granted when the slot's value is t:
+// Anderson's slots hold a boolean, "must wait" or "has lock". Here they hold
+// the number of the ticket that was last granted in them. Ticket t uses the
+// slot t mod n and is granted when the slot's value is t:
 //
 //	slots[t mod n]  meaning for ticket t
 //	t-n             not granted: the last round's ticket is still there
