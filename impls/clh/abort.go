@@ -14,7 +14,7 @@ const (
 	// checkTurns is how many spin turns (one arch.Pause each, 10 to 40 ns on
 	// amd64) pass between two looks at the clock or the context. A look costs
 	// up to 50 ns: 64 turns keep it below a tenth of the wait, and a
-	// time-out late by at most 3 us.
+	// time-out late by at most 3 us while the waiter runs.
 	checkTurns = 64
 	// yieldTurns is how many turns pass between two calls of runtime.Gosched:
 	// 10 to 40 us, longer than a handoff between running workers takes, so that
@@ -50,50 +50,54 @@ const (
 //	free           W's again, not in the queue    W: returns, store                held
 //
 // W and S contend for a node in one state, abandoned, and there both
-// compare-and-swap: either W has its place again and S goes on waiting behind it,
-// or the node is out of the queue, S has its predecessor, and W queues afresh. Nothing
-// waits for anybody: giving up is one store, as in Scott's lock.
+// compare-and-swap: either W has its place again and S goes on waiting behind
+// it, or the node is out of the queue, S has its predecessor, and W queues
+// afresh. Nothing waits for anybody: giving up is one store, as in Scott's
+// lock.
 //
 // # Nodes are conserved
 //
-// There are workers+1 nodes. Queued or not, each is the own node of one worker,
-// but for one: the lock's, which is the first released one or, while the lock is
-// held, the holder's spare. Abandoning and passing change no owner.
-// Unlock exchanges the own node for the spare, as in clh. At most one node a
-// worker is abandoned, and a chain of them is at most as long as there are workers.
+// There are workers+1 nodes. Queued or not, each is the own node of one
+// worker, but for one: the lock's, which is the released one in the queue or, while
+// the lock is held, the holder's spare. Abandoning and passing change no
+// owner. Unlock exchanges the own node for the spare, as in clh. At most one
+// node a worker is abandoned, and a chain of them is at most as long as there
+// are workers.
 //
 // # Why the word needs no version count
 //
 // S reads abandoned(p), is delayed, and compares and swaps: may the node have
 // been resumed and abandoned again in between? Yes. If W passed its own
 // predecessor meanwhile, it abandons with another p, and S's attempt fails. If
-// the word is the same, so is its meaning: p has been W's predecessor all
-// the time. For p to leave from before W and come there again it would have to be
-// queued, and nodes are queued at the tail, behind W; and W's own node
-// cannot leave the queue and be queued again, because only S, who is delayed, lets it.
-// What is in the queue before a waiting S only becomes less.
+// the word is the same, so is its meaning: p has been W's predecessor all the
+// time. For p to leave from before W and come there again it would have to be
+// queued, and nodes are queued at the tail, behind W; and W's own node cannot
+// leave the queue and be queued again, because only S, who is delayed, lets
+// it. What is in the queue before a waiting S only becomes less.
 //
 // # Memory order
 //
 // As in clh, and: S's compare-and-swap observes W's store of abandoned(p), so
 // that S may use p; W's atomic load observes S's write of free, so that W may
 // write the node without further ado. Unlock ends as in clh and may use
-// arch.StoreRelease32. The give-up is an atomic store; after it W reads nothing.
+// arch.StoreRelease32. The give-up is an atomic store; after it W reads
+// nothing.
 //
 // # Order
 //
-// Waiters are granted in the order of their places, but a resumed place is older
-// than the call that resumes it: FIFO is not claimed.
+// Waiters are granted in the order of their places, but a resumed place is
+// older than the call that resumes it: FIFO is not claimed.
 //
 // # Sources
 //
 // M. L. Scott, "Non-Blocking Timeout in Scalable Queue-Based Spin Locks", PODC
 // 2002: the abandoned node that names its predecessor, and the successor that
 // takes it out. There nodes are allocated for each acquisition, by pointer;
-// likewise TOLock in Herlihy and Shavit, "The Art of Multiprocessor Programming", section
-// 7.6. Here a worker keeps its node, which works because it can resume: He, Scherer
-// and Scott, "Preemption Adaptivity in Time-Published Queue-Based Spin Locks",
-// HiPC 2005 (without their published time stamps).
+// likewise TOLock in Herlihy and Shavit, "The Art of Multiprocessor
+// Programming", section 7.6. Here a worker keeps its node, which works because
+// it can resume: He, Scherer and Scott, "Preemption Adaptivity in
+// Time-Published Queue-Based Spin Locks", HiPC 2005 (without their published
+// time stamps).
 //
 // The tail has lock.CacheLine bytes of padding on both sides, and every node is
 // that large.
@@ -154,7 +158,8 @@ var (
 	_ lock.Waiter        = (*abortLock)(nil)
 )
 
-// Lock joins the queue, or takes up the old place in it, and waits for the lock.
+// Lock joins the queue, or takes up the old place in it, and waits for the
+// lock.
 func (h *abortHandle) Lock() {
 	if !h.join() {
 		h.wait(limit{})

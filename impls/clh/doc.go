@@ -16,8 +16,8 @@
 //
 // # The queue, and who owns which node
 //
-// All nodes of a lock are one slice and are named by their index: a pointer
-// in a shared word would bring Go's write barrier to every swap. The queue has no
+// All nodes of a lock are one slice and are named by their index: a pointer in
+// a shared word would bring Go's write barrier to every swap. The queue has no
 // links; a waiter knows its predecessor's node because the swap of tail
 // returned it.
 //
@@ -45,8 +45,8 @@
 // successor, which learns the node's index from its own swap of tail and so
 // observes this worker's swap: the store happens before its first load.
 //
-// The releasing write is to an integer, and after it Unlock reads nothing
-// that others write: it may be arch.StoreRelease32. In clh-park it must also find
+// The releasing write is to an integer, and after it Unlock reads nothing that
+// others write: it may be arch.StoreRelease32. In clh-park it must also find
 // out whether the successor is asleep, and is an atomic swap.
 //
 // # No TryLock

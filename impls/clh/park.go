@@ -14,8 +14,9 @@ const (
 	asleep   = 2
 )
 
-// parkLock is the CLH lock whose waiters block in their predecessor's node once
-// they have spun spinTurns turns. A node's state, R its worker, W the successor:
+// parkLock is the CLH lock whose waiters block in their predecessor's node
+// once they have spun spinTurns turns. A node's state, R its worker, W the
+// successor:
 //
 //	state     meaning                        who, when                    to        and then
 //	held      R is outside, waits or holds   R, unlocks: swap             released  nothing

@@ -54,8 +54,8 @@ func (l *yieldLock) Waiters() int {
 	return n
 }
 
-// yieldHandle knows the worker's nodes. The padding keeps other workers' handles
-// off the line that every acquisition writes.
+// yieldHandle knows the worker's nodes. The padding keeps other workers'
+// handles off the line that every acquisition writes.
 type yieldHandle struct {
 	tail  *uint32 // of the lock
 	nodes []node  // of the lock
