@@ -14,7 +14,7 @@ const (
 	// checkTurns is how many spin turns (one arch.Pause each, 10 to 40 ns on
 	// amd64) pass between two looks at the clock or the context. A look costs
 	// up to 50 ns: 64 turns keep it below a tenth of the wait, and a
-	// time-out late by at most 3 us.
+	// time-out late by at most 3 us while the waiter runs.
 	checkTurns = 64
 	// yieldTurns is how many turns pass between two calls of runtime.Gosched:
 	// 10 to 40 us, longer than a handoff between running workers takes, so that
@@ -35,9 +35,9 @@ const (
 )
 
 // abortLock is an MCS lock whose waiters can give up. A waiter that does so
-// leaves its node where it is, marked; the holder takes marked nodes out when it
-// comes to them in Unlock. A worker that returns before that takes up its old
-// place. Each worker has one node for ever, nothing is allocated.
+// leaves its node where it is, marked; the holder takes marked nodes out when
+// it comes to them in Unlock. A worker that returns before that takes up its
+// old place. Each worker has one node for ever, nothing is allocated.
 //
 // A node's status, W its worker, R the worker that is in Unlock and has come to
 // the node as the head of the queue:
@@ -68,8 +68,8 @@ const (
 //
 // # Order
 //
-// Waiters are granted in the order of their places, but a resumed place is older
-// than the call that resumes it: FIFO is not claimed.
+// Waiters are granted in the order of their places, but a resumed place is
+// older than the call that resumes it: FIFO is not claimed.
 //
 // # Sources
 //
@@ -78,10 +78,10 @@ const (
 // queue, the releaser takes them out, the returning worker reclaims its place.
 // Left out is what gives that lock its name: waiters do not publish time
 // stamps and the releaser does not pass over waiters that seem preempted, nor
-// does it bound how many nodes it takes out in one Unlock (there are at most as many
-// as workers). From Scott and Scherer, "Scalable Queue-Based Spin Locks with
-// Timeout", PPoPP 2001: a grant that crosses a time-out counts. Their
-// doubly linked queue, from which the leaving waiter unlinks itself by
+// does it bound how many nodes it takes out in one Unlock (there are at most
+// as many as workers). From Scott and Scherer, "Scalable Queue-Based Spin
+// Locks with Timeout", PPoPP 2001: a grant that crosses a time-out counts.
+// Their doubly linked queue, from which the leaving waiter unlinks itself by
 // handshakes with both neighbours, is not used.
 //
 // The tail has lock.CacheLine bytes of padding on both sides, and every node is

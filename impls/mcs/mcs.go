@@ -10,9 +10,9 @@ import (
 // mcsLock is the plain MCS lock. Queue and memory order are those of the
 // package comment. A node's wait word:
 //
-//	wait  meaning                                 left by
-//	0     not waiting: outside, or holds the lock the worker, after its swap of tail
-//	1     waits                                   the predecessor's Unlock
+//	wait  meaning                      left by
+//	0     outside, or holds the lock   the worker, after its swap of tail
+//	1     waits                        the predecessor's Unlock
 //
 // The tail has lock.CacheLine bytes of padding on both sides, and every node is
 // that large.
