@@ -21,9 +21,9 @@ import (
 // Unlock with a successor therefore has two steps: R writes the lock's id, and
 // waits until the successor W has set the word back. Without the
 // acknowledgement R could come to unlock another lock, or this one again, and
-// overwrite a grant that W has not read. While R is in Unlock it waits for W, a
-// worker that is already waiting and only has to run: that is bounded
-// where each worker has a processor, and with more workers than processors costs R a
+// overwrite a grant that W has not read. While R is in Unlock it waits for W,
+// a worker that is already waiting and only has to run: that is bounded where
+// each worker has a processor, and with more workers than processors costs R a
 // time slice now and then, the price of the missing node.
 //
 // Because Grant names the lock, a worker that holds several locks has one word
@@ -34,16 +34,16 @@ import (
 //
 // Lock observes either the compare-and-swap of tail to 0 by the last Unlock,
 // or its store of the lock's id to Grant; both are atomic, hence the Unlock is
-// synchronized before the Lock (go.dev/ref/mem). The store of 0 is observed by R's
-// wait and orders the next use of the word behind it. Grant is written by
+// synchronized before the Lock (go.dev/ref/mem). The store of 0 is observed by
+// R's wait and orders the next use of the word behind it. Grant is written by
 // atomic.Store: after writing it, both R and W go on to read shared words,
 // which rules out arch.StoreRelease32.
 //
 // # What differs from the paper
 //
 // Worker numbers replace pointers to threads' words (a pointer in tail would
-// need Go's write barrier), lock ids replace lock addresses. The waiter polls with
-// loads and not with compare-and-swap: the paper's "coherence traffic
+// need Go's write barrier), lock ids replace lock addresses. The waiter polls
+// with loads and not with compare-and-swap: the paper's "coherence traffic
 // reduction" saves one transition of the line from shared to exclusive, at the
 // price of traffic while waiting, and is an optimisation of its own.
 //
