@@ -25,15 +25,15 @@ const (
 //	held       Unlock: swap                                free
 //	contended  Unlock: swap                                free, and wakes one sleeper
 //
-// A worker that has waited takes the lock as contended, not held: it
-// cannot know whether it was the last sleeper. The price is one FUTEX_WAKE too
-// many at the end of a busy time; the gain is that no sleeper is forgotten:
-// a worker sleeps only in FUTEX_WAIT(contended), and the kernel
-// compares the word with that under its queue's lock. So either the Unlock whose swap takes
-// contended away comes before the comparison, which fails; or the
-// sleeper is in the queue when that Unlock wakes one. Whoever is woken
-// puts contended back before it takes the lock or sleeps again, on behalf of those that
-// still sleep.
+// A worker that has waited takes the lock as contended, not held: it cannot
+// know whether it was the last sleeper. The price is one FUTEX_WAKE too many
+// at the end of a busy time; the gain is that no sleeper is forgotten: a
+// worker sleeps only in FUTEX_WAIT(contended), and the kernel compares the
+// word with that under its queue's lock. So either the Unlock whose swap takes
+// contended away comes before the comparison, which fails; or the sleeper is
+// in the queue when that Unlock wakes one. Whoever is woken puts contended
+// back before it takes the lock or sleeps again, on behalf of those that still
+// sleep.
 //
 // Unlock is a swap, where Drepper has an atomic decrement and then, if
 // contended, a store. It decides by the old value whether to enter the kernel;

@@ -6,21 +6,21 @@ import (
 	"lockbench/lock"
 )
 
-// piLock is a priority-inheriting futex: the kernel knows the owner, and lends it
-// the priority of the most urgent waiter. The word's format is the
+// piLock is a priority-inheriting futex: the kernel knows the owner, and lends
+// it the priority of the most urgent waiter. The word's format is the
 // kernel's, described in futex(2):
 //
-//	word                        who, when                           to
-//	0, free                     Lock, TryLock: compare-and-swap     tid
-//	tid, held, nobody waits     Unlock: compare-and-swap            0
-//	tid                         kernel, in a waiter's FUTEX_LOCK_PI tid | FUTEX_WAITERS
-//	tid | FUTEX_WAITERS, held   kernel, in Unlock's FUTEX_UNLOCK_PI tid of the top waiter,
-//	                                                                | FUTEX_WAITERS if others wait
+//	word                 who, when                         to
+//	0: free              Lock, TryLock: compare-and-swap   tid
+//	tid: held            Unlock: compare-and-swap          0
+//	tid                  kernel: a waiter comes            tid | FUTEX_WAITERS
+//	tid | FUTEX_WAITERS  kernel: Unlock                    the top waiter's tid, and
+//	                                                       FUTEX_WAITERS if more wait
 //
 // tid is the owner's thread id, below 2^30; FUTEX_WAITERS is bit 31. Unlock
 // with waiters does not free the lock. The kernel writes the next owner into
-// the word itself, and its FUTEX_LOCK_PI returns with the lock held. Waiters are
-// served by priority, and in their order among equals. (A newcomer can win
+// the word itself, and its FUTEX_LOCK_PI returns with the lock held. Waiters
+// are served by priority, and in their order among equals. (A newcomer can win
 // against the first waiter on its way into the kernel: no FIFO claim.)
 //
 // Owner is a thread, not a goroutine. Info.ThreadBound asks the caller to keep
@@ -29,24 +29,21 @@ import (
 //
 // # Memory order
 //
-// Fast paths: the compare-and-swap from 0 observes the compare-and-swap to
-// 0. When the kernel hands the lock over, it changes the word behind the back of the Go
-// memory model (and of the race detector). So the edge is made explicit: before
-// FUTEX_UNLOCK_PI the owner atomically adds to baton, after FUTEX_LOCK_PI the new
-// owner atomically loads it. The two calls are ordered by the kernel, so that the load
-// observes that addition or a later one by a later owner; hence the Unlock is
-// synchronized before the Lock (go.dev/ref/mem). FUTEX_LOCK_PI can also
-// find the word 0, after an Unlock without system call; for this case the new
-// owner also loads the word, whose last write before the kernel's is that Unlock's.
+// All operations on the word are atomic, those of the kernel too. Taken as
+// operations of the goroutine that makes the system call, they give the usual
+// edge: Lock's compare-and-swap, or its load after FUTEX_LOCK_PI, observes
+// what the last Unlock wrote, itself or in FUTEX_UNLOCK_PI, hence that Unlock
+// is synchronized before the Lock (go.dev/ref/mem). But the race detector does
+// not see what the kernel writes. For it, and for a reader who does not want
+// to take the kernel's part on trust, Unlock adds 0 to the word before it
+// calls: an atomic write in the same place of the word's order, and 10 ns
+// beside a system call.
 //
-// The word has lock.CacheLine bytes of padding on both sides; baton, which only
-// the slow paths touch, is behind it.
+// The word has lock.CacheLine bytes of padding on both sides.
 type piLock struct {
-	_     [lock.CacheLine]byte
-	word  uint32
-	_     [lock.CacheLine]byte
-	baton atomic.Uint32 // how often the kernel was asked to hand over, modulo 2^32
-	_     [lock.CacheLine]byte
+	_    [lock.CacheLine]byte
+	word uint32
+	_    [lock.CacheLine]byte
 }
 
 func newPI(int) *piLock { return &piLock{} }
@@ -81,8 +78,7 @@ func (h *piHandle) lockSlow() {
 		return
 	}
 	lockPI(&h.l.word)
-	atomic.LoadUint32(&h.l.word)
-	h.l.baton.Load()
+	atomic.LoadUint32(&h.l.word) // observes the Unlock before
 }
 
 // TryLock acquires the lock if it is free. The same condition as for Lock
@@ -103,6 +99,6 @@ func (h *piHandle) Unlock() {
 
 //go:noinline
 func (h *piHandle) hand() {
-	h.l.baton.Add(1)
+	atomic.AddUint32(&h.l.word, 0) // see Memory order
 	unlockPI(&h.l.word)
 }

@@ -44,9 +44,9 @@ func wake(word *uint32) {
 
 // lockPI returns when the calling thread owns word. The kernel restarts the
 // call after a signal by itself and returns EAGAIN when the owner is just
-// exiting; both are simply tried again. What remains are programming errors, such as EDEADLK
-// (the caller is the owner) and ESRCH (there is no thread of the owner's id),
-// and ENOSYS on a kernel without CONFIG_FUTEX_PI.
+// exiting; both are simply tried again. What remains are programming errors,
+// such as EDEADLK (the caller is the owner) and ESRCH (there is no thread of
+// the owner's id), and ENOSYS on a kernel without CONFIG_FUTEX_PI.
 func lockPI(word *uint32) {
 	for {
 		switch errno := call(word, opLockPI, 0); errno {
