@@ -170,9 +170,12 @@ func firstUsage(err error) error {
 	return err
 }
 
+// brokenFamily is the family of the planted bugs.
+const brokenFamily = "broken"
+
 // Select returns the catalogue's locks that the names and globs stand for, in
-// the order in which they are named, each once. Controls match only if they
-// are named.
+// the order in which they are named, each once. Controls and planted bugs match
+// only if they are named.
 func Select(catalogue []lock.Info, names []string) ([]lock.Info, error) {
 	var all []string
 	byName := map[string]lock.Info{}
@@ -201,17 +204,18 @@ func Select(catalogue []lock.Info, names []string) ([]lock.Info, error) {
 		if !strings.ContainsAny(pattern, "*?[") {
 			return nil, usage(&near.UnknownError{What: "lock", Name: pattern, Near: near.Names(pattern, all)}, "")
 		}
-		n := len(out)
+		matched := false
 		for _, i := range catalogue {
 			ok, err := path.Match(pattern, i.Name)
 			if err != nil {
 				return nil, usage(fmt.Errorf("bad pattern %q: %w", pattern, err), "patterns have *, ? and [...]")
 			}
-			if ok && !i.Control {
+			if ok && !i.Control && i.Family != brokenFamily {
+				matched = true
 				add(i.Name)
 			}
 		}
-		if len(out) == n && !slices.ContainsFunc(out, func(i lock.Info) bool { ok, _ := path.Match(pattern, i.Name); return ok }) {
+		if !matched {
 			return nil, usage(fmt.Errorf("no lock matches %q", pattern), "see: lockbench list locks")
 		}
 	}
