@@ -1,6 +1,7 @@
 package rw
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,7 +12,7 @@ import (
 // TestPhaseFairOverflow starts all counters just below their end, so that
 // they pass it while readers and writers are inside.
 func TestPhaseFairOverflow(t *testing.T) {
-	const workers, rounds = 4, 500
+	const workers, rounds = 2, 100
 	l := &phaseFairLock{}
 	start := ^uint32(0)
 	l.rin = start - start%readerInc - 5*readerInc
@@ -30,7 +31,8 @@ func TestPhaseFairOverflow(t *testing.T) {
 	for id, h := range handles {
 		wg.Go(func() {
 			for i := range rounds {
-				if (i+id)%2 == 0 {
+				runtime.Gosched() // so that neither worker goes through its rounds alone
+				if (i/2+id)%2 == 0 {
 					h.Lock()
 					value++
 					h.Unlock()
@@ -74,7 +76,7 @@ func TestPhaseFairTurns(t *testing.T) {
 		writer.Unlock()
 	})
 	for atomic.LoadUint32(&l.rin)&present == 0 {
-		// the writer has not announced itself yet
+		runtime.Gosched() // the writer has not announced itself yet
 	}
 	wg.Go(func() {
 		late.RLock()
@@ -82,7 +84,7 @@ func TestPhaseFairTurns(t *testing.T) {
 		late.RUnlock()
 	})
 	for atomic.LoadUint32(&l.rin) < 2*readerInc {
-		// the late reader has not arrived yet
+		runtime.Gosched() // the late reader has not arrived yet
 	}
 	early.RUnlock()
 	wg.Wait()
