@@ -51,7 +51,7 @@ type received struct {
 const (
 	silenceGrace = 5 * time.Second // beyond the child's own time-out
 	stopGrace    = 2 * time.Second // to drain after a stop
-	dumpGrace    = 3 * time.Second // to write a goroutine dump
+	dumpGrace    = time.Second     // to write a goroutine dump
 	endGrace     = 2 * time.Second // to end after the record
 	startDelay   = 20 * time.Millisecond
 	maxDump      = 64 << 10
@@ -122,10 +122,16 @@ func (p *process) kill(sig syscall.Signal) {
 	_ = p.cmd.Process.Signal(sig)
 }
 
-// dump asks for the goroutine dump and returns it.
+// dump asks for the goroutine dump and returns it. The stream stays open
+// meanwhile: its end would end the child. The runtime writes all stacks within
+// milliseconds, and then waits seconds for threads that may never answer.
 func (p *process) dump() string {
 	p.kill(syscall.SIGQUIT)
-	p.end(dumpGrace)
+	select {
+	case <-p.waited:
+	case <-time.After(dumpGrace):
+	}
+	p.end(0)
 	return p.stderr.String()
 }
 
