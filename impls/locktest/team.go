@@ -296,7 +296,7 @@ func (w *worker) dawdle() {
 	for range r % 64 {
 		x *= 2654435761 // any odd constant; this is 2^32 divided by the golden ratio
 	}
-	yield := uint32(1024)
+	yield := uint32(64)
 	if w.brisk {
 		yield = 16
 	}
