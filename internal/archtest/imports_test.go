@@ -1,0 +1,209 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "lockbench"
+
+// pkg is what `go list -json` says of a package.
+type pkg struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string // direct, without those of tests
+	Deps       []string // direct and indirect
+}
+
+// importRule forbids imports. Paths are import paths; those of this module
+// are relative to it, the root package being ".".
+type importRule struct {
+	name   string
+	reason string
+	of     func(pkg string) bool
+	// allowed reports whether a package that the rule is for may import dep.
+	allowed func(dep string) bool
+	// deep looks at indirect imports as well, and is then not asked about
+	// packages of this module that dep's own rule is about.
+	deep bool
+	// breaks is an import that the rule must catch: package, import.
+	breaks [2]string
+}
+
+// within reports whether path is dir or below it.
+func within(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+func one(path string) func(string) bool { return func(p string) bool { return p == path } }
+
+func below(dirs ...string) func(string) bool {
+	return func(p string) bool {
+		return slices.ContainsFunc(dirs, func(d string) bool { return within(p, d) })
+	}
+}
+
+// std reports whether an import path, as rules see it, is the standard
+// library's: its first element has no dot, and it is not this module's.
+func std(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !ours(path) && !strings.Contains(first, ".")
+}
+
+var topLevel = []string{"lock", "impls", "workloads", "results", "cmd", "backends", "chaos"}
+
+func ours(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return path == "." || slices.Contains(topLevel, first) || strings.HasPrefix(path, "internal/")
+}
+
+// stdAnd allows the standard library and the packages named.
+func stdAnd(paths ...string) func(string) bool {
+	return func(p string) bool { return std(p) || slices.Contains(paths, p) }
+}
+
+// ofOurs allows everything outside of this module, and the packages named.
+func ofOurs(paths ...string) func(string) bool {
+	return func(p string) bool { return !ours(p) || slices.Contains(paths, p) }
+}
+
+func not(f func(string) bool) func(string) bool { return func(p string) bool { return !f(p) } }
+
+func either(fs ...func(string) bool) func(string) bool {
+	return func(p string) bool {
+		return slices.ContainsFunc(fs, func(f func(string) bool) bool { return f(p) })
+	}
+}
+
+func both(f, g func(string) bool) func(string) bool {
+	return func(p string) bool { return f(p) && g(p) }
+}
+
+// families are the folders of locks that run in this process.
+var families = both(below("impls"), not(either(one("impls"), below("impls/locktest", "impls/distributed"))))
+
+var importRules = []importRule{
+	{"lock/arch", "it is the lowest layer, and whoever writes a lock gets nothing else with it",
+		one("lock/arch"), stdAnd(), false, [2]string{"lock/arch", "golang.org/x/sys/cpu"}},
+	{"lock/loop", "generated loops in other people's modules run on it: the standard library and lock/arch only",
+		one("lock/loop"), stdAnd("lock/arch"), false, [2]string{"lock/loop", "lock"}},
+	{"lock", "the contract: whoever writes a lock gets nothing else with it",
+		one("lock"), stdAnd("lock/loop", "lock/arch"), false, [2]string{"lock", "results"}},
+	{"locks know the contract only", "a lock that knew the harness could behave otherwise when it is measured",
+		families, ofOurs("lock", "lock/loop", "lock/arch"), false, [2]string{"impls/mcs", "internal/engine"}},
+	{"locks have no dependencies", "a benchmark of a spin lock must not link a client; semaphore and futex need theirs",
+		both(families, not(below("impls/std", "impls/futex"))), either(std, ours), true, [2]string{"impls/mcs", "go.etcd.io/etcd/client/v3"}},
+	{"dependencies of std and futex", "x/sync has the semaphore that is measured, x/sys the futex call",
+		below("impls/std", "impls/futex"), either(std, ours, below("golang.org/x/sync", "golang.org/x/sys")), true,
+		[2]string{"impls/std", "github.com/redis/go-redis/v9"}},
+	{"locks have no network", "package net starts a resolver and a poller, which the measured process must not have",
+		families, not(below("net")), true, [2]string{"impls/spin", "net/http"}},
+	{"workloads", "workloads are data for every runner: they know neither locks nor the harness",
+		below("workloads"), ofOurs("lock/loop", "internal/near"), false, [2]string{"workloads", "lock"}},
+	{"cell imports no lock", "a lock of a user's own program must be measured like a built-in one: the child gets it by value",
+		below("internal/cell"), not(below("impls")), true, [2]string{"internal/cell", "impls/spin"}},
+	{"results", "files must be readable by programs that measure nothing",
+		one("results"), ofOurs(), false, [2]string{"results", "internal/host"}},
+	{"results/render", "reports are made of records alone",
+		below("results/render"), ofOurs("results"), false, [2]string{"results/render", "workloads"}},
+	{"engine does not know the command line", "it runs plans for whoever asks; flags and printing are cli's",
+		below("internal/engine"), not(below("internal/cli", "impls")), true, [2]string{"internal/engine", "internal/cli"}},
+	{"one catalogue", "lists of locks are explicit and in one place: the core names no lock",
+		not(either(below("impls"), one("internal/cli"))), not(below("impls")), false, [2]string{"internal/engine", "impls"}},
+}
+
+// broken returns the imports of p that break the rule.
+func (r importRule) broken(p pkg) []string {
+	path := relative(p.ImportPath)
+	if !r.of(path) {
+		return nil
+	}
+	imports := p.Imports
+	if r.deep {
+		imports = p.Deps
+	}
+	var out []string
+	for _, i := range imports {
+		// "C" and the vendored packages of the standard library are std's.
+		if i = relative(i); !r.allowed(strings.TrimPrefix(i, "vendor/")) && !strings.HasPrefix(i, "vendor/") {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func relative(path string) string {
+	if path == module {
+		return "."
+	}
+	return strings.TrimPrefix(path, module+"/")
+}
+
+// TestImports checks the rules on all platforms that are built for.
+func TestImports(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin"} {
+		pkgs := list(t, goos)
+		for _, r := range importRules {
+			seen := false
+			for _, p := range pkgs {
+				seen = seen || r.of(relative(p.ImportPath))
+				for _, i := range r.broken(p) {
+					t.Errorf("%s: %s imports %s: forbidden by rule %q, because: %s", goos, p.ImportPath, i, r.name, r.reason)
+				}
+			}
+			if !seen {
+				t.Errorf("rule %q is about no package: has one been renamed?", r.name)
+			}
+		}
+	}
+}
+
+// TestImportRulesCatch breaks each rule.
+func TestImportRulesCatch(t *testing.T) {
+	for _, r := range importRules {
+		p := pkg{ImportPath: module + "/" + r.breaks[0]}
+		dep := r.breaks[1]
+		if ours(dep) {
+			dep = module + "/" + dep
+		}
+		p.Imports, p.Deps = []string{"fmt", dep}, []string{"fmt", dep}
+		if got := r.broken(p); !slices.Equal(got, []string{r.breaks[1]}) {
+			t.Errorf("rule %q on %v: got %v, want the import to be caught", r.name, r.breaks, got)
+		}
+		if r.reason == "" {
+			t.Errorf("rule %q has no reason", r.name)
+		}
+	}
+}
+
+func list(t *testing.T, goos string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Standard,Imports,Deps", "./...")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, stderr.String())
+	}
+	var pkgs []pkg
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+	if len(pkgs) < 20 {
+		t.Fatalf("go list found %d packages", len(pkgs))
+	}
+	return pkgs
+}
