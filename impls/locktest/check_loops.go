@@ -114,12 +114,12 @@ func countLoops(s *subject, workers int) error {
 func stopLoops(t *team, x looper) error {
 	x.sec.Reset()
 	x.sec.Sampling(false)
-	reads := x.sec.Reads()
+	x.sec.Counters()
 	err := t.play(step{0, "BatchPlain, counted", func(*worker) error {
 		if n := testing.AllocsPerRun(20, func() { x.run.BatchPlain(x.sec, loopOps) }); n > 0 && !t.s.info.Allocates && !raceEnabled {
 			return fmt.Errorf("%v allocations in a batch, want 0", n)
 		}
-		if n := x.sec.Reads() - reads; n > 0 {
+		if _, _, _, n := x.sec.Counters(); n > 0 {
 			return fmt.Errorf("%d readings of the clock in plain batches, want 0", n)
 		}
 		x.stop.Set()

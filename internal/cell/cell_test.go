@@ -440,4 +440,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-

@@ -37,7 +37,8 @@ type child struct {
 	failure chan error    // a worker's
 	stop    chan struct{} // the parent wants us to stop
 
-	ticks0, mono0 int64 // for the check of the clock
+	since         uint64 // count of the first lock when the order log began
+	ticks0, mono0 int64  // for the check of the clock
 }
 
 // errStopped ends a repetition that the parent stopped.

@@ -10,7 +10,17 @@ import (
 	"lockbench/lock/arch"
 )
 
-// interval is one warm-up, throughput or probe interval. Its states:
+// phase is a stage of an interval.
+type phase struct {
+	length int64 // ticks; 0: ends when the fixed work is done
+	active int   // workers
+	warm   bool  // warm-up: goes on until every worker has begun
+	sample bool  // probing
+}
+
+// interval is a stretch in which the workers run without a break. With a
+// duration there is one: warm-up, throughput phases, probe phases. With fixed
+// work there are three, each of one phase. Its states:
 //
 //	gathering --last worker arrives--> running, phase 0
 //	phase k   --its end passes-------> phase k+1   (all stop words raised)
@@ -22,75 +32,80 @@ import (
 // the stop words. If no worker finishes a batch, because the lock has
 // collapsed, the controller does it when its timer fires, which Go's
 // scheduler may delay by tens of milliseconds when all processors spin. The
-// stamp is the instant of the stop either way, so that lateness makes an interval
+// stamp is the instant of the stop either way, so that lateness makes a phase
 // longer, not wrong.
 //
 // A stop word is raised for every worker at every end of a phase: each then
 // leaves its batch with the operations that it completed before, and goes on
-// in the next phase if it is active there. The lock's queue is not drained
-// in between, so that a collapse carries over.
+// in the next phase if it is active there. The lock's queue is not drained in
+// between: a lock that collapsed in the warm-up or in a burst is measured
+// collapsed, and does not get a fresh start that no program would give it.
 type interval struct {
 	clk     clock.Clock
 	workers []*worker
-	sample  bool // probe loop
-
-	ends   []int64 // of each phase, in ticks after the start; empty with fixed work
-	active []int   // workers active in each phase
-	quota  int64   // fixed work: operations in all; 0: fixed time
+	phases  []phase
+	quota   int64 // fixed work: operations in all; 0: fixed time
 
 	// Gathering.
 	arrived atomic.Int32
 	open    atomic.Bool
 	start   int64 // ticks
-	atStart usage
 
 	// Running.
-	cur      atomic.Int32 // phase; len(active) = stopped
+	begun    atomic.Int32
+	cur      atomic.Int32 // phase; len(phases) = stopped
 	stamps   []int64      // when each phase ended, in ticks
+	uses     []usage      // at the start, and at the end of each phase
 	finished atomic.Int32
-	atStop   usage
 
 	aborted atomic.Bool
 	done    sync.WaitGroup
 }
 
-// newInterval prepares an interval of the given length with the load's phases,
-// or of quota operations in all.
-func newInterval(c *child, length time.Duration, quota int64, sample bool) *interval {
-	iv := &interval{clk: c.clk, workers: c.workers, sample: sample, quota: quota}
-	n := len(c.workers)
-	phases := c.spec.Load.Phases
-	switch {
-	case quota > 0:
-		iv.active = []int{n}
-	case len(phases) == 0:
-		iv.active = []int{n}
-		iv.ends = []int64{c.clk.ToTicks(length)}
-	default:
-		total, sum := 0.0, 0.0
-		for _, p := range phases {
-			total += p.Share
-		}
-		for _, p := range phases {
-			sum += p.Share
-			iv.ends = append(iv.ends, c.clk.ToTicks(time.Duration(float64(length)*sum/total)))
-			iv.active = append(iv.active, min(n, max(1, int(float64(n)*p.ActivePct/100+0.5))))
-		}
+// maxWarmup bounds how long a warm-up waits for workers that have not begun,
+// beyond its length: eight spinning workers on two processors take 40 ms, four
+// preemptions of 10 ms each.
+const maxWarmup = 250 * time.Millisecond
+
+func newInterval(c *child, quota int64, phases ...phase) *interval {
+	return &interval{
+		clk: c.clk, workers: c.workers, phases: phases, quota: quota,
+		stamps: make([]int64, len(phases)), uses: make([]usage, len(phases)+1),
 	}
-	iv.stamps = make([]int64, len(iv.active))
-	return iv
+}
+
+// stages returns the load's phases over a length; one with all workers if the
+// load has none.
+func (c *child) stages(length int64, sample bool) []phase {
+	n := len(c.workers)
+	if len(c.spec.Load.Phases) == 0 {
+		return []phase{{length: length, active: n, sample: sample}}
+	}
+	total := 0.0
+	for _, p := range c.spec.Load.Phases {
+		total += p.Share
+	}
+	var out []phase
+	for _, p := range c.spec.Load.Phases {
+		out = append(out, phase{
+			length: max(1, int64(float64(length)*p.Share/total)),
+			active: min(n, max(1, int(float64(n)*p.ActivePct/100+0.5))),
+			sample: sample,
+		})
+	}
+	return out
 }
 
 // gather waits until all workers are there, so that they start together.
 func (iv *interval) gather() {
 	if int(iv.arrived.Add(1)) == len(iv.workers) {
-		iv.atStart = readUsage()
+		iv.uses[0] = readUsage()
 		iv.start = iv.clk.Now()
 		iv.open.Store(true)
 		return
 	}
-	// Poll with the pause hint as long as every worker can have a processor of its own, else
-	// let the others run.
+	// Poll with the pause hint as long as every worker can have a processor of
+	// its own, else let the others run.
 	crowded := len(iv.workers) > runtime.GOMAXPROCS(0)
 	for turn := 0; !iv.open.Load(); turn++ {
 		if crowded || turn > 1000 {
@@ -102,16 +117,41 @@ func (iv *interval) gather() {
 }
 
 // stopped reports whether the interval is over.
-func (iv *interval) stopped() bool { return int(iv.cur.Load()) >= len(iv.active) }
+func (iv *interval) stopped() bool { return int(iv.cur.Load()) >= len(iv.phases) }
+
+// from returns when phase k began, in ticks.
+func (iv *interval) from(k int) int64 {
+	if k == 0 {
+		return iv.start
+	}
+	return atomic.LoadInt64(&iv.stamps[k-1])
+}
+
+// left returns how many ticks the current phase has left; ok is false for a
+// phase that does not end by time.
+func (iv *interval) left(now int64) (ticks int64, ok bool) {
+	k := int(iv.cur.Load())
+	if k >= len(iv.phases) || iv.phases[k].length == 0 {
+		return 0, false
+	}
+	from := iv.from(k)
+	if k > 0 && from == 0 {
+		return 0, false // the stamp is being written
+	}
+	return from + iv.phases[k].length - now, true
+}
 
 // check ends the current phase if its end has passed.
 func (iv *interval) check(now int64) {
-	if iv.quota > 0 {
+	k := iv.cur.Load()
+	left, ok := iv.left(now)
+	if !ok || left > 0 {
 		return
 	}
-	if k := iv.cur.Load(); int(k) < len(iv.ends) && now-iv.start >= iv.ends[k] {
-		iv.advance(k, now)
+	if iv.phases[k].warm && int(iv.begun.Load()) < len(iv.workers) && -left < iv.clk.ToTicks(maxWarmup) {
+		return
 	}
+	iv.advance(k, now)
 }
 
 // advance ends phase k at now, once.
@@ -119,15 +159,13 @@ func (iv *interval) advance(k int32, now int64) {
 	if !iv.cur.CompareAndSwap(k, k+1) {
 		return
 	}
-	iv.stamps[k] = now
+	atomic.StoreInt64(&iv.stamps[k], now)
 	// The phase is stored before the stop words are raised, and a worker lowers
 	// its word before it reads the phase: it cannot miss both.
 	for _, w := range iv.workers {
 		w.stop.Set()
 	}
-	if int(k)+1 == len(iv.active) {
-		iv.atStop = readUsage()
-	}
+	iv.uses[k+1] = readUsage()
 }
 
 // finish notes that a worker did its share of fixed work; the last one ends
@@ -146,12 +184,6 @@ func (iv *interval) abort() {
 		iv.advance(iv.cur.Load(), now)
 	}
 }
-
-// elapsed returns the length of the interval in ticks, from the start to the
-// stop.
-func (iv *interval) elapsed() int64 { return iv.stopTicks() - iv.start }
-
-func (iv *interval) stopTicks() int64 { return iv.stamps[len(iv.stamps)-1] }
 
 // share returns a worker's share of fixed work.
 func (iv *interval) share(worker int) int64 {

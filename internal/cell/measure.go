@@ -22,32 +22,50 @@ func readHeap() heap {
 	return heap{int64(m.Mallocs), int64(m.NumGC)}
 }
 
-// measured is what one interval brought.
+// measured is what a stretch of phases of one interval brought.
 type measured struct {
-	iv                  *interval
-	before, after       heap
-	clockReads          int64
-	perWorker           []int64
-	first, left         []int64 // ticks: when each worker began, and had left
-	phases              []int64 // operations a phase
-	tryFailed, timedOut int64
-	reads               int64
+	iv            *interval
+	from, to      int // phases
+	before, after heap
+	start, stop   int64 // ticks
+	used          usage // meanwhile
+	perWorker     []int64
+	phases        []int64 // operations a phase
+	first, left   []int64 // ticks: when each worker began the interval, and had left it
+	sum           phaseCount
 }
 
-func (m *measured) ops() int64 {
-	var n int64
-	for _, x := range m.perWorker {
-		n += x
+// slice collects phases from to to-1 of an interval that has ended.
+func (c *child) slice(iv *interval, before, after heap, from, to int) *measured {
+	m := &measured{iv: iv, from: from, to: to, before: before, after: after, start: iv.from(from), stop: iv.from(to)}
+	m.used = iv.uses[to].minus(iv.uses[from])
+	m.phases = make([]int64, to-from)
+	for _, w := range c.workers {
+		var ops int64
+		for k := from; k < to; k++ {
+			p := w.phases[k]
+			m.phases[k-from] += p.ops
+			ops += p.ops
+			m.sum.tryFailed += p.tryFailed
+			m.sum.timedOut += p.timedOut
+			m.sum.reads += p.reads
+			m.sum.clockReads += p.clockReads
+		}
+		m.sum.ops += ops
+		m.perWorker = append(m.perWorker, ops)
+		m.first, m.left = append(m.first, w.first), append(m.left, w.left)
 	}
-	return n
+	return m
 }
 
-// drain returns how long after the stop the last worker left, in ticks.
-func (m *measured) drain() int64 {
-	return max(0, slices.Max(m.left)-m.iv.stopTicks())
-}
+// elapsed returns the length in ticks.
+func (m *measured) elapsed() int64 { return m.stop - m.start }
 
-// measure runs the three intervals and returns the record.
+// drain returns how long after the stop of the interval the last worker left,
+// in ticks.
+func (m *measured) drain() int64 { return max(0, slices.Max(m.left)-m.iv.from(len(m.iv.phases))) }
+
+// measure runs warm-up, throughput and probe and returns the record.
 func (c *child) measure(before *float64) (*results.Sample, error) {
 	defer func() {
 		for _, f := range c.feeds {
@@ -55,30 +73,14 @@ func (c *child) measure(before *float64) (*results.Sample, error) {
 		}
 	}()
 	steal0, total0, stealOK := host.StealTicks()
-	var warm *measured
-	if c.spec.WarmupNS > 0 {
-		m, err := c.run("warm-up", newInterval(c, time.Duration(c.spec.WarmupNS), 0, false))
-		if err != nil {
-			return nil, err
-		}
-		warm = m
-	}
-	through, err := c.run("throughput", newInterval(c, time.Duration(c.spec.DurationNS), c.spec.Ops, false))
+	warm, through, probe, err := c.intervals()
 	if err != nil {
 		return nil, err
-	}
-	since := c.prot[0].Count()
-	var probe *measured
-	if c.spec.ProbeNS > 0 || c.spec.Ops > 0 {
-		probe, err = c.run("probe", newInterval(c, time.Duration(c.spec.ProbeNS), c.spec.Ops, true))
-		if err != nil {
-			return nil, err
-		}
 	}
 	s := c.record(warm, through, probe)
 	if probe != nil {
 		c.latencies(s, probe)
-		c.order(s, since)
+		c.order(s, probe)
 	}
 	if steal1, total1, ok := host.StealTicks(); ok && stealOK && total1 > total0 {
 		pct := 100 * float64(steal1-steal0) / float64(total1-total0)
@@ -91,17 +93,77 @@ func (c *child) measure(before *float64) (*results.Sample, error) {
 	return s, nil
 }
 
+// intervals runs the workers: in one go with a duration, in three with fixed
+// work, where each ends when the slowest worker is done. warm and probe may
+// be nil.
+func (c *child) intervals() (warm, through, probe *measured, err error) {
+	n := len(c.workers)
+	var first []phase
+	if c.spec.WarmupNS > 0 {
+		first = []phase{{length: c.clk.ToTicks(time.Duration(c.spec.WarmupNS)), active: n, warm: true}}
+	}
+	if c.spec.Ops > 0 {
+		for _, x := range []struct {
+			name  string
+			quota int64
+			p     []phase
+			to    **measured
+		}{
+			{"warm-up", 0, first, &warm},
+			{"throughput", c.spec.Ops, []phase{{active: n}}, &through},
+			{"probe", c.spec.Ops, []phase{{active: n, sample: true}}, &probe},
+		} {
+			if len(x.p) == 0 {
+				continue
+			}
+			if x.name == "probe" {
+				c.since = c.prot[0].Count()
+			}
+			iv := newInterval(c, x.quota, x.p...)
+			h0, h1, err := c.run(x.name, iv)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			*x.to = c.slice(iv, h0, h1, 0, 1)
+		}
+		return warm, through, probe, nil
+	}
+	mid := c.stages(c.clk.ToTicks(time.Duration(c.spec.DurationNS)), false)
+	var last []phase
+	if c.spec.ProbeNS > 0 {
+		last = c.stages(c.clk.ToTicks(time.Duration(c.spec.ProbeNS)), true)
+	}
+	if len(first) > 0 {
+		first[0].active = mid[0].active
+	}
+	a, b := len(first), len(first)+len(mid)
+	iv := newInterval(c, 0, slices.Concat(first, mid, last)...)
+	h0, h1, err := c.run("intervals", iv)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if a > 0 {
+		warm = c.slice(iv, h0, h1, 0, a)
+	}
+	through = c.slice(iv, h0, h1, a, b)
+	if len(last) > 0 {
+		probe = c.slice(iv, h0, h1, b, len(iv.phases))
+	}
+	return warm, through, probe, nil
+}
+
 // Times of the hang guard and the signs of life.
 const (
 	heartbeat  = time.Second
 	guardCheck = 100 * time.Millisecond
 )
 
-// run runs one interval. It returns errStopped, a hangError or a worker's
-// error; the workers are then still busy.
-func (c *child) run(name string, iv *interval) (*measured, error) {
+// run runs one interval and returns the heap's counters before and after. It
+// returns errStopped, a hangError or a worker's error; after the latter two
+// workers may still be busy.
+func (c *child) run(name string, iv *interval) (before, after heap, err error) {
 	c.send(Message{Type: MsgStep, Name: name})
-	m := &measured{iv: iv, before: readHeap()}
+	before = readHeap()
 	iv.done.Add(len(c.workers))
 	for _, f := range c.feeds {
 		f <- iv
@@ -109,25 +171,9 @@ func (c *child) run(name string, iv *interval) (*measured, error) {
 	done := make(chan struct{})
 	go func() { iv.done.Wait(); close(done) }()
 	if err := c.guard(name, iv, done); err != nil {
-		return nil, err
+		return before, after, err
 	}
-	m.after = readHeap()
-	m.phases = make([]int64, len(iv.active))
-	for _, w := range c.workers {
-		var n int64
-		for k, x := range w.ops {
-			m.phases[k] += x
-			n += x
-		}
-		m.perWorker = append(m.perWorker, n)
-		m.first, m.left = append(m.first, w.first), append(m.left, w.left)
-		m.clockReads += w.sec.Reads() - w.reads0
-		a, b, r := w.sec.Mixed()
-		m.tryFailed += a
-		m.timedOut += b
-		m.reads += r
-	}
-	return m, nil
+	return before, readHeap(), nil
 }
 
 // guard waits for the end of an interval. It ends phases whose end no worker
@@ -137,9 +183,10 @@ func (c *child) guard(name string, iv *interval, done <-chan struct{}) error {
 	last, lastAt, beat := c.progress(), time.Now(), time.Now()
 	for {
 		wake := guardCheck
-		if iv.open.Load() && !iv.stopped() && iv.quota == 0 {
-			left := time.Duration(c.clk.NS(iv.start + iv.ends[min(int(iv.cur.Load()), len(iv.ends)-1)] - c.clk.Now()))
-			wake = max(100*time.Microsecond, min(wake, left+200*time.Microsecond))
+		if iv.open.Load() {
+			if left, ok := iv.left(c.clk.Now()); ok {
+				wake = max(time.Millisecond, min(wake, time.Duration(c.clk.NS(left))+200*time.Microsecond))
+			}
 		}
 		timer := time.NewTimer(wake)
 		select {
@@ -244,9 +291,9 @@ func (c *child) judgeCount(s *results.Sample, intervals []*measured) {
 		if m == nil {
 			continue
 		}
-		want += m.ops()
+		want += m.sum.ops
 		if c.shared {
-			want -= m.reads
+			want -= m.sum.reads
 		}
 	}
 	for _, p := range c.prot {

@@ -32,40 +32,46 @@ func (c *child) blank() *results.Sample {
 func (c *child) record(warm, m, probe *measured) *results.Sample {
 	s := c.blank()
 	if warm != nil {
-		s.WarmupNS = c.clk.NS(warm.iv.elapsed())
-		s.DrainNS += c.clk.NS(warm.drain())
+		s.WarmupNS = c.clk.NS(warm.elapsed())
 	}
-	s.Ops, s.ElapsedNS = m.ops(), c.clk.NS(m.iv.elapsed())
-	s.DrainNS += c.clk.NS(m.drain())
+	s.Ops, s.ElapsedNS = m.sum.ops, c.clk.NS(m.elapsed())
 	s.PerWorkerOps = m.perWorker
 	s.ThroughputOps = float64(s.Ops) / float64(s.ElapsedNS) * 1e9
-	used := m.iv.atStop.cpuNS - m.iv.atStart.cpuNS
 	if s.Ops > 0 {
 		s.WallNSPerOp = float64(s.ElapsedNS) / float64(s.Ops)
-		s.CPUNSPerOp = float64(used) / float64(s.Ops)
+		s.CPUNSPerOp = float64(m.used.cpuNS) / float64(s.Ops)
 	}
-	s.CtxVoluntary = m.iv.atStop.voluntary - m.iv.atStart.voluntary
-	s.CtxInvoluntary = m.iv.atStop.involuntary - m.iv.atStart.involuntary
+	s.CtxVoluntary, s.CtxInvoluntary = m.used.voluntary, m.used.involuntary
 	s.GCCount = m.after.collections - m.before.collections
-	s.Mallocs, s.ClockReads = m.after.mallocs-m.before.mallocs, m.clockReads
-	s.TryFailed, s.TimedOut, s.ReadOps = m.tryFailed, m.timedOut, m.reads
+	s.Mallocs, s.ClockReads = m.after.mallocs-m.before.mallocs, m.sum.clockReads
+	s.TryFailed, s.TimedOut, s.ReadOps = m.sum.tryFailed, m.sum.timedOut, m.sum.reads
 	s.OfferedOps = c.spec.Load.RateOps
 	s.Fairness = results.FairnessOf(m.perWorker)
 	if c.spec.Ops > 0 {
 		for _, left := range m.left {
-			s.PerWorkerNS = append(s.PerWorkerNS, c.clk.NS(left-m.iv.start))
+			s.PerWorkerNS = append(s.PerWorkerNS, c.clk.NS(left-m.start))
 		}
 	}
 	if len(c.workers) > 1 {
 		s.OverlapPct = c.overlap(m)
 	}
-	if len(m.iv.active) > 1 {
+	if m.to-m.from > 1 {
 		s.Phases = c.phases(m)
 	}
 	if probe != nil {
-		s.ProbeOps, s.ProbeElapsedNS = probe.ops(), c.clk.NS(probe.iv.elapsed())
-		s.DrainNS += c.clk.NS(probe.drain())
-		s.GCCount += probe.after.collections - probe.before.collections
+		s.ProbeOps, s.ProbeElapsedNS = probe.sum.ops, c.clk.NS(probe.elapsed())
+	}
+	// Each interval has one drain; with a duration the three share it.
+	seen := map[*interval]bool{}
+	for _, x := range []*measured{warm, m, probe} {
+		if x == nil || seen[x.iv] {
+			continue
+		}
+		seen[x.iv] = true
+		s.DrainNS += c.clk.NS(x.drain())
+		if x != m && x.iv != m.iv {
+			s.GCCount += x.after.collections - x.before.collections
+		}
 	}
 	return s
 }
@@ -73,26 +79,24 @@ func (c *child) record(warm, m, probe *measured) *results.Sample {
 // overlap returns the share of the interval in which all workers had begun
 // and none had finished.
 func (c *child) overlap(m *measured) *float64 {
-	first, last := slices.Max(m.first), m.iv.stopTicks()
+	first, last := max(m.start, slices.Max(m.first)), m.stop
 	if c.spec.Ops > 0 {
 		last = slices.Min(m.left)
 	}
 	pct := 0.0
-	if m.iv.elapsed() > 0 {
-		pct = 100 * float64(max(0, last-first)) / float64(m.iv.elapsed())
+	if m.elapsed() > 0 {
+		pct = 100 * float64(max(0, last-first)) / float64(m.elapsed())
 	}
 	return &pct
 }
 
 func (c *child) phases(m *measured) []results.Phase {
 	var out []results.Phase
-	from := m.iv.start
-	for k, active := range m.iv.active {
-		p := results.Phase{Workers: active, ElapsedNS: c.clk.NS(m.iv.stamps[k] - from), Ops: m.phases[k]}
+	for k := m.from; k < m.to; k++ {
+		p := results.Phase{Workers: m.iv.phases[k].active, ElapsedNS: c.clk.NS(m.iv.from(k+1) - m.iv.from(k)), Ops: m.phases[k-m.from]}
 		if p.ElapsedNS > 0 {
 			p.ThroughputOps = float64(p.Ops) / float64(p.ElapsedNS) * 1e9
 		}
-		from = m.iv.stamps[k]
 		out = append(out, p)
 	}
 	return out
@@ -100,7 +104,7 @@ func (c *child) phases(m *measured) []results.Phase {
 
 // latencies fills in what the probe interval sampled.
 func (c *child) latencies(s *results.Sample, m *measured) {
-	stop := m.iv.stopTicks()
+	stop := m.stop
 	for _, w := range c.workers {
 		w.collect()
 		open := w.sec.OpenWaits()
@@ -155,11 +159,13 @@ func (c *child) backlog(w *worker, stop int64) int64 {
 
 // order fills in the medians of the order log: absent for one worker, for
 // Controls, and where it was not kept.
-func (c *child) order(s *results.Sample, since uint64) {
+func (c *child) order(s *results.Sample, probe *measured) {
 	if c.info.Control || len(c.workers) < 2 || !c.logged() {
 		return
 	}
-	order := c.prot[0].Order(since)
+	// Acquisitions before the probe interval, and the few that were under way
+	// when it began, were not logged.
+	order := slices.DeleteFunc(c.prot[0].Order(c.since), func(id byte) bool { return id == 0 })
 	if v, ok := lwss(order); ok {
 		s.Fairness.LWSSMedian = &v
 	}

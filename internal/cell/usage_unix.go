@@ -23,3 +23,7 @@ func readUsage() usage {
 		involuntary: int64(r.Nivcsw),
 	}
 }
+
+func (u usage) minus(v usage) usage {
+	return usage{u.cpuNS - v.cpuNS, u.voluntary - v.voluntary, u.involuntary - v.involuntary}
+}

@@ -32,13 +32,18 @@ type worker struct {
 	target int64
 
 	// Of the current interval.
-	ops    []int64 // a phase
-	first  int64   // ticks when it began to work
-	left   int64   // ticks when it had left the loop
-	reads0 int64
+	phases []phaseCount
+	first  int64 // ticks when it began to work
+	left   int64 // ticks when it had left the loop
 
 	progress atomic.Int64 // batches and operations so far, for the hang guard
 	_        [lock.CacheLine]byte
+}
+
+// phaseCount is what a worker did in a phase.
+type phaseCount struct {
+	ops, tryFailed, timedOut, reads int64
+	clockReads                      int64
 }
 
 func newWorker(c *child, id int) *worker {
@@ -106,46 +111,50 @@ func (w *worker) main(intervals <-chan *interval) {
 
 // run takes part in one interval.
 func (w *worker) run(iv *interval) {
+	w.phases = make([]phaseCount, len(iv.phases))
 	w.sec.Reset()
-	w.sec.Sampling(iv.sample)
-	w.ops = make([]int64, len(iv.active))
 	w.stop.Clear()
 	w.progress.Add(1)
 	iv.gather()
 	w.first = w.c.clk.Now()
-	w.reads0 = w.sec.Reads()
 	w.sec.OpenAt(iv.start)
+	iv.begun.Add(1)
 	quota := iv.share(w.id)
-	now := w.first
+	now, sampling := w.first, false
 	for {
 		// Lower the word, then read the phase: see interval.advance.
 		w.stop.Clear()
 		k := iv.cur.Load()
-		if int(k) >= len(iv.active) {
+		if int(k) >= len(iv.phases) {
 			break
 		}
-		if w.id >= iv.active[k] {
+		p, n := iv.phases[k], w.size
+		if w.id >= p.active {
 			iv.waitPhase(k)
 			now = w.sec.Now()
 			continue
 		}
-		n := w.size
+		if p.sample && !sampling {
+			sampling = true
+			w.sec.Reset()
+		}
+		count := &w.phases[k]
 		if iv.quota > 0 {
-			n = int(min(int64(n), quota-w.ops[0]))
-			if n == 0 {
+			if n = int(min(int64(n), quota-count.ops)); n == 0 {
 				break
 			}
 		}
 		before := now
-		done := w.do(iv, n)
+		done := w.do(p.sample, n)
 		now = w.sec.Now()
-		w.ops[k] += int64(done)
+		count.ops += int64(done)
+		w.tally(count)
 		w.progress.Add(int64(done) + 1)
-		if iv.sample {
+		if p.sample {
 			w.collect()
 		}
 		w.resize(n, done, now-before)
-		if iv.quota > 0 && w.ops[0] == quota {
+		if iv.quota > 0 && count.ops == quota {
 			w.left = now
 			iv.finish(now)
 			return
@@ -155,12 +164,22 @@ func (w *worker) run(iv *interval) {
 	w.left = w.c.clk.Now()
 }
 
+// tally moves the section's counters into a phase's.
+func (w *worker) tally(c *phaseCount) {
+	tryFailed, timedOut, reads, clockReads := w.sec.Counters()
+	c.tryFailed += tryFailed
+	c.timedOut += timedOut
+	c.reads += reads
+	c.clockReads += clockReads
+}
+
 // do runs one batch.
-func (w *worker) do(iv *interval, n int) int {
+func (w *worker) do(sample bool, n int) int {
 	switch {
 	case w.c.general:
+		w.sec.Sampling(sample)
 		return w.batch.BatchGeneral(w.sec, n)
-	case iv.sample:
+	case sample:
 		return w.batch.BatchProbe(w.sec, n)
 	}
 	return w.batch.BatchPlain(w.sec, n)

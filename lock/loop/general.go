@@ -29,7 +29,7 @@ type general struct {
 	offset int64 // of the first one
 	gpos   uint32
 
-	// Counters since reset.
+	// Counters since they were last read.
 	tryFailed, timedOut, reads int64
 }
 
@@ -37,10 +37,6 @@ func (g *general) init(cfg *Config) {
 	if len(cfg.Ops) == 0 {
 		cfg.Ops = []Op{{}}
 	}
-}
-
-func (g *general) reset() {
-	g.tryFailed, g.timedOut, g.reads = 0, 0, 0
 }
 
 // Sampling switches sampling and the order log of the general loop on or off.
@@ -79,10 +75,14 @@ func (s *Section) Backlog(until int64, each func(arrival int64)) int64 {
 	return n
 }
 
-// Mixed returns the operations since Reset that did not acquire, and the read
-// sections among those that did.
-func (s *Section) Mixed() (tryFailed, timedOut, reads int64) {
-	return s.gen.tryFailed, s.gen.timedOut, s.gen.reads
+// Counters returns and clears what happened since the last call: tries and
+// timed acquisitions that failed, read sections among the operations, and
+// readings of the clock.
+func (s *Section) Counters() (tryFailed, timedOut, reads, clockReads int64) {
+	g := &s.gen
+	tryFailed, timedOut, reads, clockReads = g.tryFailed, g.timedOut, g.reads, s.reads
+	g.tryFailed, g.timedOut, g.reads, s.reads = 0, 0, 0, 0
+	return tryFailed, timedOut, reads, clockReads
 }
 
 // Handle returns the chosen lock's handle, of the type whose loop runs.

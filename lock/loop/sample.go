@@ -39,7 +39,6 @@ func (s *Section) Reset() {
 	s.obs = s.obs[:0]
 	s.openWaits = s.openWaits[:0]
 	s.sampled, s.left, s.weight = 0, 1, 1
-	s.gen.reset()
 }
 
 // Tick counts down to the next sampled operation and reports whether this is

@@ -111,8 +111,7 @@ type cold struct {
 	finding   Finding
 	openWaits []Obs // waits that the stop cut short
 
-	// Reads counts readings of the clock by this worker.
-	reads int64
+	reads int64 // readings of the clock
 }
 
 // Finding is a failed exclusion check.
@@ -257,6 +256,3 @@ var epoch = time.Now()
 // Monotonic returns nanoseconds since the process started, on Go's monotonic
 // clock: the clock of cells whose processor counter cannot be trusted.
 func Monotonic() int64 { return int64(time.Since(epoch)) }
-
-// Reads returns how often the worker read the clock.
-func (s *Section) Reads() int64 { return s.reads }
