@@ -30,8 +30,7 @@ type importRule struct {
 	of     func(pkg string) bool
 	// allowed reports whether a package that the rule is for may import dep.
 	allowed func(dep string) bool
-	// deep looks at indirect imports as well, and is then not asked about
-	// packages of this module that dep's own rule is about.
+	// deep looks at indirect imports as well.
 	deep bool
 	// breaks is an import that the rule must catch: package, import.
 	breaks [2]string
