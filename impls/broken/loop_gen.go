@@ -20,14 +20,14 @@ func (h *noopHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -40,15 +40,15 @@ func (h *noopHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -70,10 +70,10 @@ func (h *noopHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -82,10 +82,10 @@ func (h *noopHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -100,9 +100,9 @@ func (h *noopHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -110,9 +110,9 @@ func (h *noopHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -164,14 +164,14 @@ func (h *lostWakeupHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -184,15 +184,15 @@ func (h *lostWakeupHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -214,10 +214,10 @@ func (h *lostWakeupHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -226,10 +226,10 @@ func (h *lostWakeupHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -244,9 +244,9 @@ func (h *lostWakeupHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -254,9 +254,9 @@ func (h *lostWakeupHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -308,14 +308,14 @@ func (h *twoHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -328,15 +328,15 @@ func (h *twoHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -358,10 +358,10 @@ func (h *twoHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -370,10 +370,10 @@ func (h *twoHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -388,9 +388,9 @@ func (h *twoHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -398,9 +398,9 @@ func (h *twoHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()

@@ -20,14 +20,14 @@ func (h *clhHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -40,15 +40,15 @@ func (h *clhHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -70,10 +70,10 @@ func (h *clhHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -82,10 +82,10 @@ func (h *clhHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -100,9 +100,9 @@ func (h *clhHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -110,9 +110,9 @@ func (h *clhHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -164,14 +164,14 @@ func (h *yieldHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -184,15 +184,15 @@ func (h *yieldHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -214,10 +214,10 @@ func (h *yieldHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -226,10 +226,10 @@ func (h *yieldHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -244,9 +244,9 @@ func (h *yieldHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -254,9 +254,9 @@ func (h *yieldHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -308,14 +308,14 @@ func (h *parkHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -328,15 +328,15 @@ func (h *parkHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -358,10 +358,10 @@ func (h *parkHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -370,10 +370,10 @@ func (h *parkHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -388,9 +388,9 @@ func (h *parkHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -398,9 +398,9 @@ func (h *parkHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -452,14 +452,14 @@ func (h *abortHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -472,15 +472,15 @@ func (h *abortHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -502,10 +502,10 @@ func (h *abortHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -514,10 +514,10 @@ func (h *abortHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -532,9 +532,9 @@ func (h *abortHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -542,9 +542,9 @@ func (h *abortHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()

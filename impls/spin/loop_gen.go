@@ -20,14 +20,14 @@ func (h *tasHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -40,15 +40,15 @@ func (h *tasHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -70,10 +70,10 @@ func (h *tasHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -82,10 +82,10 @@ func (h *tasHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -100,9 +100,9 @@ func (h *tasHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -110,9 +110,9 @@ func (h *tasHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -166,14 +166,14 @@ func (h *ttasHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -186,15 +186,15 @@ func (h *ttasHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -216,10 +216,10 @@ func (h *ttasHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -228,10 +228,10 @@ func (h *ttasHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -246,9 +246,9 @@ func (h *ttasHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -256,9 +256,9 @@ func (h *ttasHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -312,14 +312,14 @@ func (h *ttasBackoffHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -332,15 +332,15 @@ func (h *ttasBackoffHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -362,10 +362,10 @@ func (h *ttasBackoffHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -374,10 +374,10 @@ func (h *ttasBackoffHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -392,9 +392,9 @@ func (h *ttasBackoffHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -402,9 +402,9 @@ func (h *ttasBackoffHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -458,14 +458,14 @@ func (h *casHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -478,15 +478,15 @@ func (h *casHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -508,10 +508,10 @@ func (h *casHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -520,10 +520,10 @@ func (h *casHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -538,9 +538,9 @@ func (h *casHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -548,9 +548,9 @@ func (h *casHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()

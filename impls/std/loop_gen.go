@@ -20,14 +20,14 @@ func (h *nullHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -40,15 +40,15 @@ func (h *nullHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -70,10 +70,10 @@ func (h *nullHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -82,10 +82,10 @@ func (h *nullHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -100,9 +100,9 @@ func (h *nullHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -110,9 +110,9 @@ func (h *nullHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -174,14 +174,14 @@ func (h *mutexHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -194,15 +194,15 @@ func (h *mutexHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -224,10 +224,10 @@ func (h *mutexHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -236,10 +236,10 @@ func (h *mutexHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -254,9 +254,9 @@ func (h *mutexHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -264,9 +264,9 @@ func (h *mutexHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -320,14 +320,14 @@ func (h *rwmutexHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -340,15 +340,15 @@ func (h *rwmutexHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -370,10 +370,10 @@ func (h *rwmutexHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -382,10 +382,10 @@ func (h *rwmutexHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -400,9 +400,9 @@ func (h *rwmutexHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -410,9 +410,9 @@ func (h *rwmutexHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -472,14 +472,14 @@ func (h *chanHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -492,15 +492,15 @@ func (h *chanHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -522,10 +522,10 @@ func (h *chanHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -534,10 +534,10 @@ func (h *chanHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -552,9 +552,9 @@ func (h *chanHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -562,9 +562,9 @@ func (h *chanHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -620,14 +620,14 @@ func (h *semaphoreHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -640,15 +640,15 @@ func (h *semaphoreHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -670,10 +670,10 @@ func (h *semaphoreHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -682,10 +682,10 @@ func (h *semaphoreHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -700,9 +700,9 @@ func (h *semaphoreHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -710,9 +710,9 @@ func (h *semaphoreHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -768,14 +768,14 @@ func (h *condHandle) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -788,15 +788,15 @@ func (h *condHandle) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -818,10 +818,10 @@ func (h *condHandle) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -830,10 +830,10 @@ func (h *condHandle) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -848,9 +848,9 @@ func (h *condHandle) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -858,9 +858,9 @@ func (h *condHandle) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()

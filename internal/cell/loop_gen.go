@@ -20,14 +20,14 @@ func (h *boxed) BatchPlain(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 		}
@@ -40,15 +40,15 @@ func (h *boxed) BatchPlain(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		s.Work()
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()
@@ -70,10 +70,10 @@ func (h *boxed) BatchProbe(s *loop.Section, n int) int {
 				return i
 			}
 			if !p.Enter(me) {
-				s.FoundEnter()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundEnter(other, i)
 			}
 			p.Log(me)
 			s.Work()
@@ -82,10 +82,10 @@ func (h *boxed) BatchProbe(s *loop.Section, n int) int {
 				s.Stamp()
 			}
 			if !p.Exit(me) {
-				s.FoundExit()
+				other := p.Owner()
 				h.Unlock()
 				s.Abandon()
-				return i
+				return s.FoundExit(other, i)
 			}
 			h.Unlock()
 			s.Think()
@@ -100,9 +100,9 @@ func (h *boxed) BatchProbe(s *loop.Section, n int) int {
 			return i
 		}
 		if !p.Enter(me) {
-			s.FoundEnter()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundEnter(other, i)
 		}
 		p.Log(me)
 		s.Work()
@@ -110,9 +110,9 @@ func (h *boxed) BatchProbe(s *loop.Section, n int) int {
 			s.Stamp()
 		}
 		if !p.Exit(me) {
-			s.FoundExit()
+			other := p.Owner()
 			h.Unlock()
-			return i
+			return s.FoundExit(other, i)
 		}
 		h.Unlock()
 		s.Think()

@@ -15,8 +15,8 @@
 // read-modify-write that drains the store buffer and costs as much as the
 // acquisition of a spin lock. A lock's release needs only release order, which
 // a plain MOV has on amd64 (Intel SDM vol. 3A, section 9.2.2: stores are not
-// reordered with older loads or older stores). The stub is an assembly
-// function so that the compiler can neither move it nor merge it.
+// reordered with older loads or older stores). The stub is a function that is
+// never inlined, so that the compiler can neither move the store nor merge it.
 //
 // It is right only
 //   - for integers: a pointer would need the garbage collector's write barrier;
@@ -30,6 +30,6 @@
 // In terms of the Go memory model the stub is a synchronizing write that its
 // atomic readers observe like an atomic store, minus the single total order
 // with operations on other words. On arm64 sync/atomic's store is a
-// release store already (STLR), so the atomic is used; the same under the race detector, which cannot
-// see into assembly, and on all other processors.
+// release store already (STLR), so the atomic is used; the same on all other
+// processors, and under the race detector, to which a plain store is a race.
 package arch

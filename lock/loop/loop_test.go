@@ -38,9 +38,13 @@ func TestProtectedExclusion(t *testing.T) {
 func TestFindings(t *testing.T) {
 	s, _, p := section(Config{Worker: 4})
 	p.Enter(2)
-	s.FoundEnter()
+	if n := s.FoundEnter(p.Owner(), 7); n != 7 {
+		t.Errorf("FoundEnter returned %d", n)
+	}
 	p.Exit(2)
-	s.FoundExit()
+	if n := s.FoundExit(p.Owner(), 8); n != 8 {
+		t.Errorf("FoundExit returned %d", n)
+	}
 	if f := s.Found(); f != (Finding{Count: 2, Other: 2}) {
 		t.Errorf("finding %+v: want the first kept: worker 2 found on entry", f)
 	}

@@ -216,15 +216,23 @@ func Spin(x uint64, n uint32) uint64 {
 	return x
 }
 
-// FoundEnter notes that the section was taken on entry.
+// FoundEnter notes that other (worker + 1) was in the section on entry. It
+// returns done, the operations of the batch so far: a loop that passes its
+// counter through need not keep it in memory for the sake of this call.
 //
 //go:noinline
-func (s *Section) FoundEnter() { s.found(0, s.prot.Owner(), false) }
+func (s *Section) FoundEnter(other uint32, done int) int {
+	s.found(0, other, false)
+	return done
+}
 
-// FoundExit notes that the section was not the worker's any more on exit.
+// FoundExit notes that the section was other's on exit (0: nobody's).
 //
 //go:noinline
-func (s *Section) FoundExit() { s.found(0, s.prot.Owner(), true) }
+func (s *Section) FoundExit(other uint32, done int) int {
+	s.found(0, other, true)
+	return done
+}
 
 func (s *Section) found(lock int, other uint32, atExit bool) {
 	if s.finding.Count == 0 {
