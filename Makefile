@@ -40,10 +40,12 @@ lint: ## gofmt, vet on all platforms, staticcheck, generated code up to date
 	$(GO) run $(STATICCHECK) ./...
 	@$(MAKE) --no-print-directory cross
 	@$(MAKE) --no-print-directory check-generated
+	$(GO) mod tidy -diff
+	cd examples/customlock && $(GO) vet ./... && $(GO) mod tidy -diff
 
 .PHONY: check-generated
 check-generated: ## fail if go generate would change anything
-	@for d in $$(git grep -l 'go:generate go run lockbench/cmd/lockloop' -- '*.go' | xargs -n1 dirname | sort -u); do \
+	@for d in $$(git grep -lE '^//go:generate go run lockbench/cmd/lockloop' -- '*.go' ':!examples' | xargs -n1 dirname | sort -u); do \
 	  args=$$(grep -rhoE '^//go:generate go run lockbench/cmd/lockloop .*' $$d/*.go | sed 's,.*lockloop ,,'); \
 	  (cd $$d && $(GO) run lockbench/cmd/lockloop -check $$args) || exit 1; done
 
@@ -56,6 +58,11 @@ cross: ## build and vet for all platforms
 .PHONY: generate
 generate: ## write the measured loops of all locks anew
 	$(GO) generate ./...
+
+.PHONY: tidy
+tidy: ## go mod tidy, in the example's module too
+	$(GO) mod tidy
+	cd examples/customlock && $(GO) mod tidy
 
 .PHONY: fmt
 fmt: ## gofmt

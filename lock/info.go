@@ -56,10 +56,13 @@ type Info struct {
 
 var nameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
+// ValidName reports whether a lock may have that name.
+func ValidName(name string) bool { return nameRE.MatchString(name) }
+
 // Validate returns what is wrong with the catalogue line, or nil.
 func (i Info) Validate() error {
 	var errs []error
-	if !nameRE.MatchString(i.Name) {
+	if !ValidName(i.Name) {
 		errs = append(errs, fmt.Errorf("name %q: want lower case letters, digits and single dashes, beginning with a letter", i.Name))
 	}
 	if i.Family == "" {

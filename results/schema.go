@@ -198,7 +198,7 @@ type Sample struct {
 	BacklogOps int64   `json:"backlog_ops,omitempty"`   // open loop: arrivals not served at the stop
 	Phases     []Phase `json:"phases,omitempty"`
 	ClockReads int64   `json:"clock_reads_throughput"` // readings of the clock by workers in the throughput interval
-	Mallocs    int64   `json:"mallocs_throughput"`     // heap objects allocated in the throughput interval
+	Mallocs    int64   `json:"mallocs_throughput"`     // heap objects allocated from the warm-up to the end of the probe, the harness's own included
 
 	Flags []string `json:"flags,omitempty"`
 }

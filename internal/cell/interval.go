@@ -195,6 +195,20 @@ func (iv *interval) share(worker int) int64 {
 	return q
 }
 
+// stage names the current phase.
+func (iv *interval) stage() string {
+	k := int(iv.cur.Load())
+	switch {
+	case k >= len(iv.phases):
+		return "drain"
+	case iv.phases[k].warm:
+		return "warm-up"
+	case iv.phases[k].sample:
+		return "probe"
+	}
+	return "throughput"
+}
+
 // waitPhase sleeps until the phase is no longer k.
 func (iv *interval) waitPhase(k int32) {
 	for iv.cur.Load() == k {

@@ -104,23 +104,22 @@ func (c *child) intervals() (warm, through, probe *measured, err error) {
 	}
 	if c.spec.Ops > 0 {
 		for _, x := range []struct {
-			name  string
 			quota int64
 			p     []phase
 			to    **measured
 		}{
-			{"warm-up", 0, first, &warm},
-			{"throughput", c.spec.Ops, []phase{{active: n}}, &through},
-			{"probe", c.spec.Ops, []phase{{active: n, sample: true}}, &probe},
+			{0, first, &warm},
+			{c.spec.Ops, []phase{{active: n}}, &through},
+			{c.spec.Ops, []phase{{active: n, sample: true}}, &probe},
 		} {
 			if len(x.p) == 0 {
 				continue
 			}
-			if x.name == "probe" {
+			if x.p[0].sample {
 				c.since = c.prot[0].Count()
 			}
 			iv := newInterval(c, x.quota, x.p...)
-			h0, h1, err := c.run(x.name, iv)
+			h0, h1, err := c.run(iv)
 			if err != nil {
 				return nil, nil, nil, err
 			}
@@ -138,7 +137,7 @@ func (c *child) intervals() (warm, through, probe *measured, err error) {
 	}
 	a, b := len(first), len(first)+len(mid)
 	iv := newInterval(c, 0, slices.Concat(first, mid, last)...)
-	h0, h1, err := c.run("intervals", iv)
+	h0, h1, err := c.run(iv)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -161,8 +160,8 @@ const (
 // run runs one interval and returns the heap's counters before and after. It
 // returns errStopped, a hangError or a worker's error; after the latter two
 // workers may still be busy.
-func (c *child) run(name string, iv *interval) (before, after heap, err error) {
-	c.send(Message{Type: MsgStep, Name: name})
+func (c *child) run(iv *interval) (before, after heap, err error) {
+	c.send(Message{Type: MsgStep, Name: iv.stage()})
 	before = readHeap()
 	iv.done.Add(len(c.workers))
 	for _, f := range c.feeds {
@@ -170,7 +169,7 @@ func (c *child) run(name string, iv *interval) (before, after heap, err error) {
 	}
 	done := make(chan struct{})
 	go func() { iv.done.Wait(); close(done) }()
-	if err := c.guard(name, iv, done); err != nil {
+	if err := c.guard(iv, done); err != nil {
 		return before, after, err
 	}
 	return before, readHeap(), nil
@@ -179,7 +178,7 @@ func (c *child) run(name string, iv *interval) (before, after heap, err error) {
 // guard waits for the end of an interval. It ends phases whose end no worker
 // noticed, sends signs of life, and calls a hang when nobody progressed for
 // the time-out.
-func (c *child) guard(name string, iv *interval, done <-chan struct{}) error {
+func (c *child) guard(iv *interval, done <-chan struct{}) error {
 	last, lastAt, beat := c.progress(), time.Now(), time.Now()
 	for {
 		wake := guardCheck
@@ -213,11 +212,11 @@ func (c *child) guard(name string, iv *interval, done <-chan struct{}) error {
 		if p := c.progress(); p != last {
 			last, lastAt = p, now
 		} else if d := now.Sub(lastAt); d > time.Duration(c.spec.TimeoutNS) {
-			return c.hang(name, iv, d)
+			return c.hang(iv, d)
 		}
 		if now.Sub(beat) >= heartbeat && now.Sub(lastAt) < heartbeat {
 			beat = now
-			c.send(Message{Type: MsgStep, Name: name, Ops: last})
+			c.send(Message{Type: MsgStep, Name: iv.stage(), Ops: last})
 		}
 	}
 }
@@ -234,17 +233,13 @@ func (c *child) progress() int64 {
 	return n
 }
 
-func (c *child) hang(name string, iv *interval, d time.Duration) error {
-	where := name + " interval"
-	if iv.stopped() {
-		where = "drain after the " + where
-	}
+func (c *child) hang(iv *interval, d time.Duration) error {
 	var per []string
 	for _, w := range c.workers[:min(len(c.workers), 16)] {
 		per = append(per, fmt.Sprint(w.progress.Load()))
 	}
 	return &hangError{fmt.Sprintf("no worker progressed for %v in the %s (progress by worker: %s)",
-		d.Round(time.Millisecond), where, strings.Join(per, " "))}
+		d.Round(time.Millisecond), iv.stage(), strings.Join(per, " "))}
 }
 
 // send sends a message that may be lost: if nobody listens, listen will see it.

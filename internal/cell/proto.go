@@ -73,6 +73,7 @@ type Spec struct {
 const (
 	DispatchDirect    = "direct"
 	DispatchInterface = "interface"
+	DispatchExternal  = "external" // another program runs the cell, in its own way
 )
 
 // MaxMessage bounds a line of the protocol.

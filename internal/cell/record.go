@@ -107,11 +107,6 @@ func (c *child) latencies(s *results.Sample, m *measured) {
 	stop := m.stop
 	for _, w := range c.workers {
 		w.collect()
-		open := w.sec.OpenWaits()
-		for i := range open {
-			open[i].Acquire = max(0, stop-open[i].Acquire)
-		}
-		c.hists.record(w.id, c.clk, open)
 		s.BacklogOps += c.backlog(w, stop)
 	}
 	h := c.hists.merged()

@@ -152,6 +152,7 @@ func (w *worker) run(iv *interval) {
 		w.progress.Add(int64(done) + 1)
 		if p.sample {
 			w.collect()
+			w.closeWaits(iv, int(k))
 		}
 		w.resize(n, done, now-before)
 		if iv.quota > 0 && count.ops == quota {
@@ -197,6 +198,20 @@ func (w *worker) resize(n, done int, ticks int64) {
 	case ticks > w.target*2:
 		w.size = max(1, w.size/2)
 	}
+}
+
+// closeWaits records the waits that the end of phase k cut short, with the
+// length that they had by then.
+func (w *worker) closeWaits(iv *interval, k int) {
+	open := w.sec.OpenWaits()
+	if len(open) == 0 {
+		return
+	}
+	end := iv.from(k + 1)
+	for i := range open {
+		open[i].Acquire = max(0, end-open[i].Acquire)
+	}
+	w.c.hists.record(w.id, w.c.clk, open)
 }
 
 // collect moves the samples of a batch into the cell's histograms.

@@ -72,19 +72,16 @@ func (a *app) lockLines() []lockLine {
 func (a *app) lockJSON(w io.Writer) error { return writeJSON(w, a.lockLines()) }
 
 func (a *app) lockTable(w io.Writer) error {
-	t := plainTable(w)
-	t.Header("lock", "family", "can", "what it is")
+	var rows [][]string
 	for _, l := range a.lockLines() {
 		doc := l.Doc
 		if l.Unavailable != "" {
 			doc = "not here: " + l.Unavailable
 		}
-		if err := t.Append(l.Name, l.Family, strings.Join(l.traits(), " "), doc); err != nil {
-			return fmt.Errorf("list locks: %w", err)
-		}
+		rows = append(rows, []string{l.Name, l.Family, strings.Join(l.traits(), " "), doc})
 	}
-	if err := t.Render(); err != nil {
-		return fmt.Errorf("list locks: %w", err)
+	if err := plainTable(w, []string{"lock", "family", "can", "what it is"}, rows); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintln(w, "fifo: claims first come, first served; try, timed, ctx: TryLock, LockFor, LockContext; rw: read sections are shared;\n"+
 		"N: for at most N workers; thread: workers are bound to threads; alloc: may allocate; control: measured, never judged or ranked.")
@@ -108,27 +105,20 @@ func (l lockLine) traits() []string {
 }
 
 func workloadTable(w io.Writer) error {
-	t := plainTable(w)
-	t.Header("workload", "workers", "what it is")
+	var rows, knobs [][]string
 	for _, p := range workloads.Presets() {
-		if err := t.Append(p.Name, p.Spec().Workers.String(), p.Doc); err != nil {
-			return fmt.Errorf("list workloads: %w", err)
-		}
+		rows = append(rows, []string{p.Name, p.Spec().Workers.String(), p.Doc})
 	}
-	if err := t.Render(); err != nil {
-		return fmt.Errorf("list workloads: %w", err)
-	}
-	k := plainTable(w)
-	k.Header("knob", "value", "what it sets")
 	for _, x := range workloads.Knobs() {
-		if err := k.Append("--"+x.Name, x.Value, x.Help); err != nil {
-			return fmt.Errorf("list workloads: %w", err)
-		}
+		knobs = append(knobs, []string{"--" + x.Name, x.Value, x.Help})
 	}
-	if err := k.Render(); err != nil {
-		return fmt.Errorf("list workloads: %w", err)
+	if err := plainTable(w, []string{"workload", "workers", "what it is"}, rows); err != nil {
+		return err
 	}
-	return nil
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return plainTable(w, []string{"knob", "value", "what it sets"}, knobs)
 }
 
 func workloadJSON(w io.Writer) error {

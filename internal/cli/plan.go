@@ -38,8 +38,7 @@ func (a *app) planCmd() *cobra.Command {
 }
 
 func planTable(w io.Writer, p *engine.Plan) error {
-	t := plainTable(w)
-	t.Header("cell", "workers", "cores", "dispatch", "repetitions")
+	var rows [][]string
 	skipped := 0
 	for _, c := range p.Cells {
 		what := fmt.Sprint(p.Spec.Reps)
@@ -47,12 +46,10 @@ func planTable(w io.Writer, p *engine.Plan) error {
 			skipped++
 			what = "skipped: " + c.Skip
 		}
-		if err := t.Append(c.Name, fmt.Sprint(c.Workers), fmt.Sprint(c.Cores), c.Dispatch, what); err != nil {
-			return fmt.Errorf("print the plan: %w", err)
-		}
+		rows = append(rows, []string{c.Name, fmt.Sprint(c.Workers), fmt.Sprint(c.Cores), c.Dispatch, what})
 	}
-	if err := t.Render(); err != nil {
-		return fmt.Errorf("print the plan: %w", err)
+	if err := plainTable(w, []string{"cell", "workers", "cores", "dispatch", "repetitions"}, rows); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "%d cells, %d skipped, %d repetitions, seed %d: %s\n",
 		len(p.Cells), skipped, len(p.Steps), p.Spec.Seed, estimateText(p))

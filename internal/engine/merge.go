@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"lockbench/results"
 )
@@ -61,6 +62,11 @@ func merge(in []*results.Sample) (*results.Sample, error) {
 		m.ThroughputOps = float64(m.Ops) / float64(m.ElapsedNS) * 1e9
 	}
 	m.Fairness = results.FairnessOf(m.PerWorkerOps)
+	m.ContendedPct = weighted(in, func(s *results.Sample) *float64 { return s.ContendedPct })
+	m.SectionMeasuredNS = weighted(in, func(s *results.Sample) *float64 { return s.SectionMeasuredNS })
+	m.ThinkMeasuredNS = weighted(in, func(s *results.Sample) *float64 { return s.ThinkMeasuredNS })
+	m.OverlapPct = lowest(in, func(s *results.Sample) *float64 { return s.OverlapPct })
+	m.Phases = mergePhases(in)
 	var err error
 	if m.Acquire, err = latencyOf(acquire, in[0].Acquire); err != nil {
 		return nil, err
@@ -104,4 +110,52 @@ func latencyOf(h *results.Hist, like *results.Latency) (*results.Latency, error)
 		return nil, nil
 	}
 	return h.Latency(like.Every)
+}
+
+// weighted returns the mean of a figure over the children that have it, each
+// with the weight of its sampled interval's operations.
+func weighted(in []*results.Sample, of func(*results.Sample) *float64) *float64 {
+	sum, weight := 0.0, 0.0
+	for _, s := range in {
+		if v := of(s); v != nil {
+			sum += *v * float64(s.ProbeOps)
+			weight += float64(s.ProbeOps)
+		}
+	}
+	if weight == 0 {
+		return nil
+	}
+	mean := sum / weight
+	return &mean
+}
+
+func lowest(in []*results.Sample, of func(*results.Sample) *float64) *float64 {
+	var low *float64
+	for _, s := range in {
+		if v := of(s); v != nil && (low == nil || *v < *low) {
+			low = v
+		}
+	}
+	return low
+}
+
+// mergePhases adds up the phases, which all children run through together.
+func mergePhases(in []*results.Sample) []results.Phase {
+	out := slices.Clone(in[0].Phases)
+	for _, s := range in[1:] {
+		for k := range out {
+			if k >= len(s.Phases) {
+				return nil // a child that was not in the same cell
+			}
+			out[k].Workers += s.Phases[k].Workers
+			out[k].Ops += s.Phases[k].Ops
+			out[k].ElapsedNS = max(out[k].ElapsedNS, s.Phases[k].ElapsedNS)
+		}
+	}
+	for k := range out {
+		if out[k].ElapsedNS > 0 {
+			out[k].ThroughputOps = float64(out[k].Ops) / float64(out[k].ElapsedNS) * 1e9
+		}
+	}
+	return out
 }

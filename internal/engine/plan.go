@@ -74,6 +74,9 @@ func NewPlan(s Spec, catalogue []lock.Info, m Machine) (*Plan, error) {
 		}
 	}
 	for name := range s.Runners {
+		if !lock.ValidName(name) {
+			return nil, usage(fmt.Errorf("runner: bad lock name %q", name), "names are lower case letters, digits and single dashes, and begin with a letter")
+		}
 		locks = append(locks, lock.Info{Name: name, Family: "runner", Source: s.Runners[name]})
 	}
 	slices.SortStableFunc(locks[len(locks)-len(s.Runners):], func(a, b lock.Info) int { return cmp.Compare(a.Name, b.Name) })
@@ -186,6 +189,8 @@ func (p *Plan) cell(i lock.Info, w workloads.Spec, workers, cores int, m Machine
 	}
 	if c.Runner == "" {
 		c.resolve()
+	} else {
+		c.Dispatch = cell.DispatchExternal
 	}
 	c.Name = c.name(p.Spec, m)
 	return c

@@ -119,6 +119,11 @@ func (r *Runner) step(ctx context.Context, spec Spec, step Step) (*results.Sampl
 	if got.Threads == "" {
 		got.Threads = id.Threads
 	}
+	if err := got.Validate(); err != nil {
+		// Nobody but us wrote the identity; the figures are the child's.
+		id.Outcome, id.Reason = results.OutcomeError, "the child broke the protocol: its record is wrong: "+err.Error()
+		return id, events, nil
+	}
 	if step.Cell.Dispatch == cell.DispatchInterface && spec.Dispatch != cell.DispatchInterface && !step.Cell.Lock.Control {
 		got.Flags = append(got.Flags, results.FlagInterface+": the lock has no generated loops")
 	}

@@ -6,8 +6,9 @@ import "sync/atomic"
 // between two batches; a full buffer ends the batch.
 const obsCap = 256
 
-// rampOps is how many samples a worker takes at each stride before it doubles
-// the stride, up to Config.Every. A worker that gets few acquisitions, because
+// rampOps is how many samples a worker takes at stride 1. The stride doubles
+// then, and again each time that the number of samples has doubled, up to
+// Config.Every. A worker that gets few acquisitions, because
 // the lock starves it, has each of them sampled; samples carry the stride as
 // their weight.
 const rampOps = 64
@@ -97,8 +98,8 @@ func (s *Section) acquired(p *Protected) {
 	}
 }
 
-// OpenWait notes a wait that the stop cut short: until is the stop instant
-// and is filled in by the cell.
+// OpenWait notes a wait that the stop cut short; the cell closes it with the
+// instant of the stop.
 //
 //go:noinline
 func (s *Section) OpenWait() {
@@ -173,6 +174,10 @@ func (s *Section) Take() []Obs {
 	return o
 }
 
-// OpenWaits returns the sampled waits that the stop cut short, their Acquire
-// being the arrival stamp.
-func (s *Section) OpenWaits() []Obs { return s.openWaits }
+// OpenWaits returns and forgets the sampled waits that a stop cut short; their
+// Acquire is the arrival stamp. The slice is valid until the next batch.
+func (s *Section) OpenWaits() []Obs {
+	o := s.openWaits
+	s.openWaits = s.openWaits[:0]
+	return o
+}

@@ -35,7 +35,7 @@ var meanings = []entry{
 	{results.MarkFew, fmt.Sprintf("fewer than %d repetitions: no 95 %% interval exists", results.MinReps)},
 	{results.MarkStarved, "a worker got nothing at all"},
 	{results.MarkIncomplete, "repetitions that were planned are not in the file"},
-	{results.FlagCollapsed, "fewer than 100 acquisitions a worker: the lock came to a near stop"},
+	{results.FlagCollapsed, "fewer than 100 acquisitions a worker on average: the lock came to a near stop"},
 	{results.FlagGC, "a garbage collection ran inside a measured interval"},
 	{results.FlagCoherence, "the cost of moving a cache line between the processors changed meanwhile"},
 	{results.FlagSteal, "the hypervisor took processor time away"},
