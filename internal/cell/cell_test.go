@@ -333,7 +333,8 @@ func TestOpenLoop(t *testing.T) {
 	if s.Outcome != results.OutcomeOK || s.OfferedOps != 20_000 {
 		t.Fatalf("outcome %s: %s, offered %v", s.Outcome, s.Reason, s.OfferedOps)
 	}
-	if want := 20_000 * float64(s.ElapsedNS) / 1e9; float64(s.Ops) > want+3 {
+	// What was planned in the warm-up may be served late.
+	if want := 20_000 * float64(s.WarmupNS+s.ElapsedNS) / 1e9; float64(s.Ops) > want+3 {
 		t.Errorf("%d operations, but only %.0f arrivals were planned", s.Ops, want)
 	}
 	// Too fast for any lock: what was not served waits, and counts.
