@@ -197,14 +197,18 @@ func (b *bench) memory() ([]figure, error) {
 	}, nil
 }
 
-// loop counts what the throughput interval must not do: one reading of the
-// clock and a few allocations an interval are the harness's, none an operation.
+// loop counts what the throughput interval must not do: read the clock or
+// allocate for each operation. What is left is the harness's: one reading of
+// the clock a batch of some 50 us (at 60 ns an operation one in 800), and a
+// few dozen objects an interval. A reading or an allocation an operation would
+// be 1.
 func (b *bench) loop() ([]figure, error) {
 	samples, err := b.lockbench("--lock", "null,mutex,chan,tas,ticket,mcs,clh", "--workload", "uncontended", "--reps", "3", "--duration", "100ms", "--probe", "1ms")
 	if err != nil {
 		return nil, err
 	}
-	reads, mallocs := figure{name: "clock_reads_per_op", unit: "1", limit: 0.001}, figure{name: "mallocs_per_op", unit: "1", limit: 0.001}
+	const limit = 0.01
+	reads, mallocs := figure{name: "clock_reads_per_op", unit: "1", limit: limit}, figure{name: "mallocs_per_op", unit: "1", limit: limit}
 	for _, s := range samples {
 		reads.n++
 		mallocs.n++
