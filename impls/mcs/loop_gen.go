@@ -3,53 +3,58 @@
 package mcs
 
 import (
+	"sync/atomic"
+
 	"lockbench/lock"
 	"lockbench/lock/loop"
 )
 
 var _ lock.Batcher = (*mcsHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *mcsHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}
@@ -155,47 +160,50 @@ func (*mcsHandle) BatchGeneral(s *loop.Section, n int) int {
 
 var _ lock.Batcher = (*yieldHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *yieldHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}
@@ -301,47 +309,50 @@ func (*yieldHandle) BatchGeneral(s *loop.Section, n int) int {
 
 var _ lock.Batcher = (*parkHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *parkHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}
@@ -447,47 +458,50 @@ func (*parkHandle) BatchGeneral(s *loop.Section, n int) int {
 
 var _ lock.Batcher = (*abortHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *abortHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}

@@ -3,53 +3,58 @@
 package std
 
 import (
+	"sync/atomic"
+
 	"lockbench/lock"
 	"lockbench/lock/loop"
 )
 
 var _ lock.Batcher = (*nullHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *nullHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}
@@ -163,47 +168,50 @@ func (*nullHandle) BatchGeneral(s *loop.Section, n int) int {
 
 var _ lock.Batcher = (*mutexHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *mutexHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}
@@ -309,47 +317,50 @@ func (*mutexHandle) BatchGeneral(s *loop.Section, n int) int {
 
 var _ lock.Batcher = (*rwmutexHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *rwmutexHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}
@@ -461,47 +472,50 @@ func (*rwmutexHandle) BatchGeneral(s *loop.Section, n int) int {
 
 var _ lock.Batcher = (*chanHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *chanHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}
@@ -609,47 +623,50 @@ func (*chanHandle) BatchGeneral(s *loop.Section, n int) int {
 
 var _ lock.Batcher = (*semaphoreHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *semaphoreHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}
@@ -757,47 +774,50 @@ func (*semaphoreHandle) BatchGeneral(s *loop.Section, n int) int {
 
 var _ lock.Batcher = (*condHandle)(nil)
 
-// BatchPlain implements lock.Batcher.
+// BatchPlain implements lock.Batcher. The exclusion check is that of
+// Protected.Enter and Exit, spelled out: see there.
 func (h *condHandle) BatchPlain(s *loop.Section, n int) int {
 	stop, p, me := s.Hot()
 	if s.Bare() {
 		for i := 0; i < n; i++ {
 			h.Lock()
-			if stop.IsSet() {
+			if atomic.LoadUint32(&stop.Word) != 0 {
 				h.Unlock()
 				return i
 			}
-			if !p.Enter(me) {
-				other := p.Owner()
+			if other := atomic.LoadUint32(&p.Holder); other != 0 {
 				h.Unlock()
 				return s.FoundEnter(other, i)
 			}
-			if !p.Exit(me) {
-				other := p.Owner()
+			p.Holder = me
+			p.Passes++
+			if other := atomic.LoadUint32(&p.Holder); other != me {
 				h.Unlock()
 				return s.FoundExit(other, i)
 			}
+			p.Holder = 0
 			h.Unlock()
 		}
 		return n
 	}
 	for i := 0; i < n; i++ {
 		h.Lock()
-		if stop.IsSet() {
+		if atomic.LoadUint32(&stop.Word) != 0 {
 			h.Unlock()
 			return i
 		}
-		if !p.Enter(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != 0 {
 			h.Unlock()
 			return s.FoundEnter(other, i)
 		}
+		p.Holder = me
+		p.Passes++
 		s.Work()
-		if !p.Exit(me) {
-			other := p.Owner()
+		if other := atomic.LoadUint32(&p.Holder); other != me {
 			h.Unlock()
 			return s.FoundExit(other, i)
 		}
+		p.Holder = 0
 		h.Unlock()
 		s.Think()
 	}

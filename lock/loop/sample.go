@@ -62,7 +62,7 @@ func (s *Section) arrive(p *Protected) {
 		// reading is one of the values written (go.dev/ref/mem,
 		// "Implementation restrictions"), which is all that is asked of it.
 		c.taken = p.Owner() != 0
-		c.count = atomic.LoadUint64(&p.count)
+		c.count = atomic.LoadUint64(&p.Passes)
 	}
 	if c.taken {
 		// Ask the holders for release stamps. They read this word on their way
@@ -84,7 +84,7 @@ func (s *Section) acquired(p *Protected) {
 		Acquire: c.acquired - c.arrival,
 		Handoff: -1, Inside: -1, Think: -1,
 		Weight:    s.weight,
-		Contended: !raceEnabled && (c.taken || p.count != c.count),
+		Contended: !raceEnabled && (c.taken || p.Passes != c.count),
 	}
 	if !c.taken {
 		return
@@ -93,7 +93,7 @@ func (s *Section) acquired(p *Protected) {
 	// The stamp is the lock's data: a holder wrote it inside. It is the
 	// release that let this worker in only if that holder was the last one, and
 	// a handoff only if this worker was there before.
-	if p.stampCount == p.count && p.stamped > c.arrival {
+	if p.stampCount == p.Passes && p.stamped > c.arrival {
 		c.obs.Handoff = c.acquired - p.stamped
 	}
 }
@@ -116,7 +116,7 @@ func (s *Section) OpenWait() {
 func (s *Section) Stamp() { s.stamp(s.prot) }
 
 func (s *Section) stamp(p *Protected) {
-	p.stampCount = p.count
+	p.stampCount = p.Passes
 	p.stamped = s.Now()
 }
 

@@ -10,19 +10,19 @@ import (
 // Stop is a worker's stop word, alone on its lines: read by its worker once
 // an operation, written when an interval or a phase ends.
 type Stop struct {
-	_ [cacheLine - 4]byte
-	v uint32
-	_ [cacheLine]byte
+	_    [cacheLine - 4]byte
+	Word uint32 // 1 = leave; exported for the plain loop, see Protected
+	_    [cacheLine]byte
 }
 
 // Set raises the stop word.
-func (s *Stop) Set() { atomic.StoreUint32(&s.v, 1) }
+func (s *Stop) Set() { atomic.StoreUint32(&s.Word, 1) }
 
 // Clear lowers the stop word.
-func (s *Stop) Clear() { atomic.StoreUint32(&s.v, 0) }
+func (s *Stop) Clear() { atomic.StoreUint32(&s.Word, 0) }
 
 // IsSet reports whether the stop word is raised.
-func (s *Stop) IsSet() bool { return atomic.LoadUint32(&s.v) != 0 }
+func (s *Stop) IsSet() bool { return atomic.LoadUint32(&s.Word) != 0 }
 
 // Config is what one worker's section does. All lengths are in work units.
 // Tables are walked in a circle; each has a power-of-two length >= 1, which
