@@ -33,11 +33,13 @@ const (
 	FlagGC             = "gc"             // a garbage collection ran inside an interval
 	FlagCoherence      = "coherence"      // the cost of moving a cache line changed within the cell
 	FlagSteal          = "steal"          // the hypervisor took processor time away
+	FlagBusy           = "busy"           // other programs used the processors meanwhile
 	FlagOversubscribed = "oversubscribed" // more workers than cores
 	FlagInterface      = "interface"      // no generated loops: measured by interface calls
 	FlagClock          = "clock"          // the cheap clock disagreed with the monotonic one
 	FlagFewSamples     = "few-samples"    // too few latency samples for the high percentiles
 	FlagNoRecovery     = "no-recovery"    // throughput did not come back after a load phase
+	FlagLate           = "late"           // open loop: the harness was late for planned arrivals; latencies contain it
 	FlagBacklog        = "backlog"        // open loop: arrivals were not served in time
 	FlagFewOps         = "few-operations" // fewer than 100 operations a worker, because sections are long
 	FlagDrain          = "slow-drain"     // workers took long to leave after the stop
@@ -182,13 +184,17 @@ type Sample struct {
 	CoherenceAfterNS  *float64 `json:"coherence_after_ns,omitempty"`
 	SectionMeasuredNS *float64 `json:"section_measured_ns,omitempty"` // median of the sampled sections
 	ThinkMeasuredNS   *float64 `json:"think_measured_ns,omitempty"`
+	SectionMeanNS     *float64 `json:"section_mean_ns,omitempty"` // means of the same samples: a rare long one shows here
+	ThinkMeanNS       *float64 `json:"think_mean_ns,omitempty"`
+	Lateness          *Latency `json:"lateness,omitempty"`    // open loop: how late the harness itself was after waiting for a planned arrival
 	OverlapPct        *float64 `json:"overlap_pct,omitempty"` // share of the interval in which all workers ran
 	CtxVoluntary      int64    `json:"ctx_voluntary"`
 	CtxInvoluntary    int64    `json:"ctx_involuntary"`
 	GCCount           int64    `json:"gc_count"`
 	StealPct          *float64 `json:"steal_pct,omitempty"`
+	OthersPct         *float64 `json:"others_pct,omitempty"` // share of all processor time that other programs used
 	PeakRSSBytes      int64    `json:"peak_rss_bytes"`
-	OverheadNS        int64    `json:"overhead_ns"` // life of the child beyond its warm-up, intervals and drains
+	OverheadNS        int64    `json:"overhead_ns"` // life of the child beyond its warm-up and intervals; the drain is part of it
 	Violations        int64    `json:"violations"`
 
 	TryFailed  int64   `json:"try_failed,omitempty"`    // failed tries, not acquisitions

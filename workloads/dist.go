@@ -166,9 +166,11 @@ type Lengths struct {
 
 // The tables that stand for a distribution in the measured loop have a
 // thousand entries (4 KiB: they are walked in order and must not fill a first
-// level cache), a rare bimodal one more, so that at least eight are long.
+// level cache). A bimodal one has more, so that its share of long ones is right
+// to 2 %, or, below 1 %, to one in eight at least.
 const (
 	tableSize    = 1 << 10
+	midTableSize = 1 << 12
 	bigTableSize = 1 << 14
 	minLongPct   = 100 * 8.0 / bigTableSize
 )
@@ -181,9 +183,12 @@ func (l Lengths) Table(rng *rand.Rand) []uint32 {
 	switch {
 	case l.Kind == "fixed":
 		return []uint32{l.A}
-	case l.Kind == "bimodal" && l.Pct/100*tableSize < 8:
+	case l.Kind == "bimodal" && l.Pct/100*midTableSize < 32:
 		n = bigTableSize
+	case l.Kind == "bimodal":
+		n = midTableSize
 	}
+	long := int(math.Round(l.Pct / 100 * float64(n))) // of a bimodal table
 	t := make([]uint32, n)
 	for i := range t {
 		q := (float64(i) + 0.5) / float64(n)
@@ -194,13 +199,24 @@ func (l Lengths) Table(rng *rand.Rand) []uint32 {
 			t[i] = uint32(math.Min(math.MaxUint32, math.Round(-math.Log(1-q)*float64(l.A))))
 		case "bimodal":
 			t[i] = l.A
-			if q > 1-l.Pct/100 {
+			if i >= n-long {
 				t[i] = l.B
 			}
 		}
 	}
 	rng.Shuffle(n, func(i, j int) { t[i], t[j] = t[j], t[i] })
 	return t
+}
+
+// Max returns the longest length of the table, in units.
+func (l Lengths) Max() float64 {
+	switch l.Kind {
+	case "uniform", "bimodal":
+		return math.Max(float64(l.A), float64(l.B))
+	case "exp":
+		return float64(l.A) * math.Log(2*tableSize)
+	}
+	return float64(l.A)
 }
 
 // Mean returns the mean length in units.

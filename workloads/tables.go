@@ -11,6 +11,9 @@ import (
 // opTable is the length of the tables of operations and arrival gaps.
 const opTable = 1 << 12
 
+// LongestGap is the longest Poisson gap of a table, in means: ln(2 opTable).
+const LongestGap = 9.02
+
 // Tables is what one worker's section walks through.
 type Tables struct {
 	Section, Think []uint32

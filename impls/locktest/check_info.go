@@ -20,7 +20,7 @@ func checkInfo(s *subject) error {
 	}
 	var errs []error
 	if s.info.Doc == "" || strings.Contains(s.info.Doc, "\n") {
-		errs = append(errs, fmt.Errorf("Doc %q: want one line", s.info.Doc))
+		errs = append(errs, fmt.Errorf("description %q: want one line", s.info.Doc))
 	}
 	if s.info.New == nil {
 		return errors.Join(errs...)

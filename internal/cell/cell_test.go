@@ -77,7 +77,7 @@ func baseSpec(name string, workers int) *Spec {
 	return &Spec{
 		Cell: name + "/test", Lock: name, Load: workloads.Load{Name: "test", Locks: 1, Section: workloads.Lengths{Kind: "fixed", A: 20}},
 		Workers: workers, Procs: runtime.GOMAXPROCS(0), Pin: "none", Dispatch: DispatchInterface, Seed: 7,
-		WarmupNS: 2e6, DurationNS: 20e6, ProbeNS: 10e6, Every: 8, TimeoutNS: 60e9,
+		UnitNS: 1.5, WarmupNS: 2e6, DurationNS: 20e6, ProbeNS: 10e6, Every: 8, TimeoutNS: 60e9,
 		Clock: clock.Clock{Kind: clock.KindMonotonic, HZ: 1e9}, Clients: 1,
 	}
 }

@@ -37,8 +37,10 @@ type child struct {
 	failure chan error    // a worker's
 	stop    chan struct{} // the parent wants us to stop
 
-	since         uint64 // count of the first lock when the order log began
-	ticks0, mono0 int64  // for the check of the clock
+	since         uint64  // count of the first lock when the order log began
+	stealTicks    uint64  // taken by the hypervisor meanwhile, in the kernel's unit of 10 ms
+	otherTicks    float64 // used by other programs
+	ticks0, mono0 int64   // for the check of the clock
 }
 
 // errStopped ends a repetition that the parent stopped.

@@ -17,6 +17,10 @@ const coherenceTime = 2 * time.Millisecond
 // leaves out those in which a thread was preempted.
 const coherenceChunk = 32
 
+// coherenceLeast is the smallest number of chunks that has a median worth the
+// name: a single long preemption may take all of coherenceTime.
+const coherenceLeast = 20
+
 // coherence measures what it costs to move a cache line from one processor to
 // another, in ns one way, by passing a word back and forth. On virtual machines
 // this changes several-fold between minutes, with whatever the hypervisor
@@ -65,7 +69,12 @@ func coherence(clk clock.Clock, a, b int) (float64, bool) {
 		limit := clk.ToTicks(coherenceTime)
 		start := clk.Now()
 		var chunks []int64
-		for last := start; last-start < limit; {
+		for last := start; last-start < limit || len(chunks) < coherenceLeast; {
+			if last-start > 25*limit { // preempted all the time
+				ball.end.Store(true)
+				out <- result{}
+				return
+			}
 			for range coherenceChunk {
 				t := ball.turn.Load()
 				ball.turn.Store(t + 1)

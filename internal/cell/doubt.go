@@ -8,13 +8,18 @@ import (
 
 // Thresholds of doubts.
 const (
-	collapsedOps  = 100  // operations a worker
-	stealDoubt    = 2.0  // percent
-	clockDoubtPPM = 5000 // 0.5 %; a preemption between two readings adds some
-	drainDoubt    = 4    // times the throughput interval
-	overlapDoubt  = 75.0 // percent
-	recoveryDoubt = 0.5  // of the throughput of the first phase with as many workers
-	minTailCount  = 1000 // samples below which p99.9 is one value
+	collapsedOps   = 100    // operations a worker, on average
+	collapsedShare = 0.1    // of what the workload allows
+	othersDoubt    = 10.0   // percent
+	stealDoubt     = 2.0    // percent
+	stealTicks     = 3      // of 10 ms: one tick is 5 % of a short repetition, and may be rounding
+	lateDoubt      = 20_000 // ns, 99th percentile
+	clockDoubtPPM  = 5000   // 0.5 %; a preemption between two readings adds some
+	drainDoubt     = 4      // times the throughput interval
+	overlapDoubt   = 75.0   // percent
+	recoveryDoubt  = 0.5    // of the throughput of the first phase with as many workers
+	recoveryOps    = 100    // operations of that phase below which nothing is said
+	minTailCount   = 1000   // samples below which p99.9 is one value
 )
 
 // doubt adds flags: what about this repetition makes its numbers doubtful.
@@ -23,20 +28,22 @@ func (c *child) doubt(s *results.Sample, m, probe *measured) {
 		s.Flags = append(s.Flags, word+": "+fmt.Sprintf(format, args...))
 	}
 	n := int64(len(c.workers))
-	if c.spec.Ops == 0 && c.spec.Load.Arrivals == "" && s.Ops < collapsedOps*n {
-		// Sections that fill the interval by themselves are few, not collapsed.
-		if work := c.spec.Load.Section.Mean() * float64(s.Ops); s.SectionMeasuredNS != nil && work > 0 &&
-			*s.SectionMeasuredNS*float64(s.Ops) > float64(s.ElapsedNS)/2 {
-			flag(results.FlagFewOps, "%d operations, because sections are long", s.Ops)
+	if c.spec.Ops == 0 && c.spec.Load.Arrivals == "" && s.Ops < collapsedOps*n && !c.info.Control {
+		// Few operations are a collapse if the workload itself allows more.
+		if ideal := c.ideal() * float64(s.ElapsedNS); float64(s.Ops) < collapsedShare*ideal {
+			flag(results.FlagCollapsed, "%d operations by %d workers; the sections allow %.0f", s.Ops, n, ideal)
 		} else {
-			flag(results.FlagCollapsed, "%d operations by %d workers", s.Ops, n)
+			flag(results.FlagFewOps, "%d operations: sections, think times and the interval allow %.0f", s.Ops, ideal)
 		}
 	}
 	if s.GCCount > 0 {
 		flag(results.FlagGC, "%d collections inside the intervals", s.GCCount)
 	}
-	if s.StealPct != nil && *s.StealPct > stealDoubt {
+	if s.StealPct != nil && *s.StealPct > stealDoubt && c.stealTicks >= stealTicks {
 		flag(results.FlagSteal, "%.1f %% of processor time taken by the hypervisor", *s.StealPct)
+	}
+	if s.OthersPct != nil && *s.OthersPct > othersDoubt && c.otherTicks >= stealTicks {
+		flag(results.FlagBusy, "other programs used %.0f %% of the processors", *s.OthersPct)
 	}
 	if len(c.workers) > c.spec.Procs {
 		flag(results.FlagOversubscribed, "%d workers on %d cores", n, c.spec.Procs)
@@ -53,10 +60,33 @@ func (c *child) doubt(s *results.Sample, m, probe *measured) {
 	if s.BacklogOps > 0 && probe != nil && float64(s.BacklogOps) > 0.01*float64(s.BacklogOps+s.ProbeOps) {
 		flag(results.FlagBacklog, "%d planned arrivals were not served", s.BacklogOps)
 	}
+	if l := s.Lateness; l != nil && l.P99 > lateDoubt {
+		flag(results.FlagLate, "the harness began 1 %% of the operations more than %d us after their planned arrival", l.P99/1000)
+	}
 	if s.Acquire != nil && s.Acquire.Count < minTailCount {
 		flag(results.FlagFewSamples, "%d latency samples", s.Acquire.Count)
 	}
 	c.doubtPhases(s, flag)
+}
+
+// ideal returns the operations a nanosecond that the workload allows if the
+// lock costs nothing: sections of one lock run one after the other, and each
+// processor is busy with sections and think times.
+func (c *child) ideal() float64 {
+	l, n := c.spec.Load, float64(len(c.workers))
+	section := l.Section.Mean() * c.spec.UnitNS
+	if l.Hog != nil {
+		section = (l.Hog.Mean()*c.spec.UnitNS + (n-1)*section) / n
+	}
+	cycle := section + l.Think.Mean()*c.spec.UnitNS
+	// 100 ns for the harness and a lock that is as fast as locks are: without
+	// it an empty section would allow infinitely many.
+	const lockNS = 100
+	rate := min(n, float64(c.spec.Procs)) / (cycle + lockNS)
+	if l.Locks == 1 && l.ReadPct == 0 {
+		rate = min(rate, 1/(section+lockNS))
+	}
+	return rate
 }
 
 // doubtPhases compares the last phase with the first that had as many workers:
@@ -69,7 +99,7 @@ func (c *child) doubtPhases(s *results.Sample, flag func(string, string, ...any)
 	last := s.Phases[len(s.Phases)-1]
 	for _, p := range s.Phases[:len(s.Phases)-1] {
 		if p.Workers == last.Workers {
-			if last.ThroughputOps < recoveryDoubt*p.ThroughputOps {
+			if p.Ops >= recoveryOps && last.ThroughputOps < recoveryDoubt*p.ThroughputOps {
 				flag(results.FlagNoRecovery, "%.3g operations a second before the burst, %.3g after it", p.ThroughputOps, last.ThroughputOps)
 			}
 			return

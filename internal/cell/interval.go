@@ -14,8 +14,13 @@ import (
 type phase struct {
 	length int64 // ticks; 0: ends when the fixed work is done
 	active int   // workers
-	warm   bool  // warm-up: goes on until every worker has begun
+	warm   bool  // warm-up, not measured
 	sample bool  // probing
+	// settle: belongs to no figure, and goes on until need workers that were
+	// not active before have begun. Under a spinning lock a worker that wakes
+	// up gets a processor only when Go preempts another one, after 10 ms.
+	settle bool
+	need   int
 }
 
 // interval is a stretch in which the workers run without a break. With a
@@ -24,6 +29,7 @@ type phase struct {
 //
 //	gathering --last worker arrives--> running, phase 0
 //	phase k   --its end passes-------> phase k+1   (all stop words raised)
+//	a phase that settles goes on until its workers have begun, at most maxSettle longer
 //	last phase --its end passes------> stopped     (all stop words raised)
 //	any       --abort----------------> stopped
 //
@@ -52,31 +58,33 @@ type interval struct {
 	start   int64 // ticks
 
 	// Running.
-	begun    atomic.Int32
-	cur      atomic.Int32 // phase; len(phases) = stopped
-	stamps   []int64      // when each phase ended, in ticks
-	uses     []usage      // at the start, and at the end of each phase
+	begun    []atomic.Int32 // workers that began in each phase
+	cur      atomic.Int32   // phase; len(phases) = stopped
+	stamps   []int64        // when each phase ended, in ticks
+	uses     []usage        // at the start, and at the end of each phase
 	finished atomic.Int32
 
 	aborted atomic.Bool
 	done    sync.WaitGroup
 }
 
-// maxWarmup bounds how long a warm-up waits for workers that have not begun,
+// maxSettle bounds how long a phase waits for workers that have not begun,
 // beyond its length: eight spinning workers on two processors take 40 ms, four
 // preemptions of 10 ms each.
-const maxWarmup = 250 * time.Millisecond
+const maxSettle = 250 * time.Millisecond
 
 func newInterval(c *child, quota int64, phases ...phase) *interval {
 	return &interval{
 		clk: c.clk, workers: c.workers, phases: phases, quota: quota,
 		stamps: make([]int64, len(phases)), uses: make([]usage, len(phases)+1),
+		begun: make([]atomic.Int32, len(phases)),
 	}
 }
 
-// stages returns the load's phases over a length; one with all workers if the
-// load has none.
-func (c *child) stages(length int64, sample bool) []phase {
+// stages returns the load's phases over a length, after a phase with before
+// active workers; one with all workers if the load has none. Where the number
+// of workers grows, a phase of settling comes first.
+func (c *child) stages(length int64, sample bool, before int) []phase {
 	n := len(c.workers)
 	if len(c.spec.Load.Phases) == 0 {
 		return []phase{{length: length, active: n, sample: sample}}
@@ -87,11 +95,12 @@ func (c *child) stages(length int64, sample bool) []phase {
 	}
 	var out []phase
 	for _, p := range c.spec.Load.Phases {
-		out = append(out, phase{
-			length: max(1, int64(float64(length)*p.Share/total)),
-			active: min(n, max(1, int(float64(n)*p.ActivePct/100+0.5))),
-			sample: sample,
-		})
+		active := min(n, max(1, int(float64(n)*p.ActivePct/100+0.5)))
+		if active > before {
+			out = append(out, phase{length: 1, active: active, settle: true, need: active - before})
+		}
+		out = append(out, phase{length: max(1, int64(float64(length)*p.Share/total)), active: active, sample: sample})
+		before = active
 	}
 	return out
 }
@@ -148,7 +157,7 @@ func (iv *interval) check(now int64) {
 	if !ok || left > 0 {
 		return
 	}
-	if iv.phases[k].warm && int(iv.begun.Load()) < len(iv.workers) && -left < iv.clk.ToTicks(maxWarmup) {
+	if p := iv.phases[k]; p.settle && int(iv.begun[k].Load()) < p.need && -left < iv.clk.ToTicks(maxSettle) {
 		return
 	}
 	iv.advance(k, now)
@@ -201,7 +210,7 @@ func (iv *interval) stage() string {
 	switch {
 	case k >= len(iv.phases):
 		return "drain"
-	case iv.phases[k].warm:
+	case iv.phases[k].settle:
 		return "warm-up"
 	case iv.phases[k].sample:
 		return "probe"

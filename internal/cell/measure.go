@@ -22,44 +22,74 @@ func readHeap() heap {
 	return heap{int64(m.Mallocs), int64(m.NumGC)}
 }
 
-// measured is what a stretch of phases of one interval brought.
+// measured is what some phases of one interval brought.
 type measured struct {
 	iv            *interval
-	from, to      int // phases
+	which         []int // phases, in order
 	before, after heap
-	start, stop   int64 // ticks
+	elapsed       int64 // ticks, of these phases together
+	stop          int64 // ticks: end of the last one
 	used          usage // meanwhile
 	perWorker     []int64
-	phases        []int64 // operations a phase
-	first, left   []int64 // ticks: when each worker began the interval, and had left it
+	phases        [][]int64 // operations by phase and worker
+	first, left   []int64   // ticks: when each worker began the interval, and had left it
 	sum           phaseCount
 }
 
-// slice collects phases from to to-1 of an interval that has ended.
-func (c *child) slice(iv *interval, before, after heap, from, to int) *measured {
-	m := &measured{iv: iv, from: from, to: to, before: before, after: after, start: iv.from(from), stop: iv.from(to)}
-	m.used = iv.uses[to].minus(iv.uses[from])
-	m.phases = make([]int64, to-from)
-	for _, w := range c.workers {
-		var ops int64
-		for k := from; k < to; k++ {
-			p := w.phases[k]
-			m.phases[k-from] += p.ops
-			ops += p.ops
-			m.sum.tryFailed += p.tryFailed
-			m.sum.timedOut += p.timedOut
-			m.sum.reads += p.reads
-			m.sum.clockReads += p.clockReads
+// collect gathers the phases for which want is true, of an interval that has
+// ended. Phases of settling belong to the warm-up.
+func (c *child) collect(iv *interval, before, after heap, want func(phase) bool) *measured {
+	m := &measured{iv: iv, before: before, after: after, perWorker: make([]int64, len(c.workers))}
+	for k, p := range iv.phases {
+		if !want(p) {
+			continue
 		}
-		m.sum.ops += ops
-		m.perWorker = append(m.perWorker, ops)
+		m.which = append(m.which, k)
+		m.elapsed += iv.from(k+1) - iv.from(k)
+		m.stop = iv.from(k + 1)
+		m.used = m.used.plus(iv.uses[k+1].minus(iv.uses[k]))
+		ops := make([]int64, len(c.workers))
+		for i, w := range c.workers {
+			n := w.phases[k]
+			ops[i] = n.ops
+			m.perWorker[i] += n.ops
+			m.sum.ops += n.ops
+			m.sum.tryFailed += n.tryFailed
+			m.sum.timedOut += n.timedOut
+			m.sum.reads += n.reads
+			m.sum.clockReads += n.clockReads
+		}
+		m.phases = append(m.phases, ops)
+	}
+	if len(m.which) == 0 {
+		return nil
+	}
+	for _, w := range c.workers {
 		m.first, m.left = append(m.first, w.first), append(m.left, w.left)
 	}
 	return m
 }
 
-// elapsed returns the length in ticks.
-func (m *measured) elapsed() int64 { return m.stop - m.start }
+// start returns when the first of the phases began, in ticks.
+func (m *measured) start() int64 { return m.iv.from(m.which[0]) }
+
+// busiest returns the index in which of the phase with most active workers,
+// the longest of these.
+func (m *measured) busiest() int {
+	best := 0
+	rank := func(i int) (int, int64) {
+		k := m.which[i]
+		return m.iv.phases[k].active, m.iv.from(k+1) - m.iv.from(k)
+	}
+	for i := range m.which {
+		if a, d := rank(i); i > 0 {
+			if b, e := rank(best); a > b || a == b && d > e {
+				best = i
+			}
+		}
+	}
+	return best
+}
 
 // drain returns how long after the stop of the interval the last worker left,
 // in ticks.
@@ -72,7 +102,8 @@ func (c *child) measure(before *float64) (*results.Sample, error) {
 			close(f)
 		}
 	}()
-	steal0, total0, stealOK := host.StealTicks()
+	ticks0, ticksOK := host.CPUTicks()
+	own0 := readUsage()
 	warm, through, probe, err := c.intervals()
 	if err != nil {
 		return nil, err
@@ -82,9 +113,8 @@ func (c *child) measure(before *float64) (*results.Sample, error) {
 		c.latencies(s, probe)
 		c.order(s, probe)
 	}
-	if steal1, total1, ok := host.StealTicks(); ok && stealOK && total1 > total0 {
-		pct := 100 * float64(steal1-steal0) / float64(total1-total0)
-		s.StealPct = &pct
+	if ticks1, ok := host.CPUTicks(); ok && ticksOK {
+		c.others(s, ticks1.Minus(ticks0), readUsage().minus(own0))
 	}
 	c.coherenceAfter(s, before)
 	c.judge(s, warm, through, probe)
@@ -93,24 +123,46 @@ func (c *child) measure(before *float64) (*results.Sample, error) {
 	return s, nil
 }
 
+// tickNS is the unit of the kernel's processor times.
+const tickNS = 10_000_000
+
+// others fills in what the processors did meanwhile beside this process: the
+// hypervisor's part, and that of other programs.
+func (c *child) others(s *results.Sample, t host.Ticks, own usage) {
+	if t.Total == 0 {
+		return
+	}
+	c.stealTicks = t.Steal
+	steal := 100 * float64(t.Steal) / float64(t.Total)
+	s.StealPct = &steal
+	busy := float64(t.Busy) - float64(own.cpuNS)/tickNS
+	c.otherTicks = max(0, busy)
+	pct := 100 * c.otherTicks / float64(t.Total)
+	s.OthersPct = &pct
+}
+
 // intervals runs the workers: in one go with a duration, in three with fixed
 // work, where each ends when the slowest worker is done. warm and probe may
 // be nil.
 func (c *child) intervals() (warm, through, probe *measured, err error) {
 	n := len(c.workers)
+	warmUp := func(p phase) bool { return p.settle }
+	probing := func(p phase) bool { return !p.settle && p.sample }
+	plain := func(p phase) bool { return !p.settle && !p.sample }
 	var first []phase
 	if c.spec.WarmupNS > 0 {
-		first = []phase{{length: c.clk.ToTicks(time.Duration(c.spec.WarmupNS)), active: n, warm: true}}
+		first = []phase{{length: c.clk.ToTicks(time.Duration(c.spec.WarmupNS)), active: n, warm: true, settle: true, need: n}}
 	}
 	if c.spec.Ops > 0 {
 		for _, x := range []struct {
 			quota int64
 			p     []phase
+			want  func(phase) bool
 			to    **measured
 		}{
-			{0, first, &warm},
-			{c.spec.Ops, []phase{{active: n}}, &through},
-			{c.spec.Ops, []phase{{active: n, sample: true}}, &probe},
+			{0, first, warmUp, &warm},
+			{c.spec.Ops, []phase{{active: n}}, plain, &through},
+			{c.spec.Ops, []phase{{active: n, sample: true}}, probing, &probe},
 		} {
 			if len(x.p) == 0 {
 				continue
@@ -123,32 +175,29 @@ func (c *child) intervals() (warm, through, probe *measured, err error) {
 			if err != nil {
 				return nil, nil, nil, err
 			}
-			*x.to = c.slice(iv, h0, h1, 0, 1)
+			*x.to = c.collect(iv, h0, h1, x.want)
 		}
 		return warm, through, probe, nil
 	}
-	mid := c.stages(c.clk.ToTicks(time.Duration(c.spec.DurationNS)), false)
+	before := 0
+	if len(first) > 0 {
+		if ps := c.spec.Load.Phases; len(ps) > 0 {
+			first[0].active = c.stages(1, false, n)[0].active
+			first[0].need = first[0].active
+		}
+		before = first[0].active
+	}
+	mid := c.stages(c.clk.ToTicks(time.Duration(c.spec.DurationNS)), false, before)
 	var last []phase
 	if c.spec.ProbeNS > 0 {
-		last = c.stages(c.clk.ToTicks(time.Duration(c.spec.ProbeNS)), true)
+		last = c.stages(c.clk.ToTicks(time.Duration(c.spec.ProbeNS)), true, mid[len(mid)-1].active)
 	}
-	if len(first) > 0 {
-		first[0].active = mid[0].active
-	}
-	a, b := len(first), len(first)+len(mid)
 	iv := newInterval(c, 0, slices.Concat(first, mid, last)...)
 	h0, h1, err := c.run(iv)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if a > 0 {
-		warm = c.slice(iv, h0, h1, 0, a)
-	}
-	through = c.slice(iv, h0, h1, a, b)
-	if len(last) > 0 {
-		probe = c.slice(iv, h0, h1, b, len(iv.phases))
-	}
-	return warm, through, probe, nil
+	return c.collect(iv, h0, h1, warmUp), c.collect(iv, h0, h1, plain), c.collect(iv, h0, h1, probing), nil
 }
 
 // Times of the hang guard and the signs of life.
@@ -263,8 +312,24 @@ func (c *child) judge(s *results.Sample, intervals ...*measured) {
 	if s.Violations == 0 {
 		c.judgeCount(s, intervals)
 	}
+	if s.Violations == 0 && len(c.workers) == 1 {
+		c.judgeRefusals(s, intervals)
+	}
 	if s.Violations > 0 {
 		s.Outcome = results.OutcomeViolation
+	}
+}
+
+// judgeRefusals: with one worker the lock is free at each arrival, so that
+// nothing may be refused.
+func (c *child) judgeRefusals(s *results.Sample, intervals []*measured) {
+	for _, m := range intervals {
+		if m != nil {
+			s.Violations += m.sum.tryFailed + m.sum.timedOut
+		}
+	}
+	if s.Violations > 0 {
+		s.Reason = "TryLock or LockFor failed on a free lock, with nobody else there"
 	}
 }
 

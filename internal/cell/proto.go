@@ -63,6 +63,7 @@ type Spec struct {
 	ProbeNS    int64          `json:"probe_ns"`      // of the probe interval; 0: none, unless Ops is set
 	Ops        int64          `json:"ops,omitempty"` // fixed work: operations of each interval over all workers of the child
 	Every      int            `json:"sample_every"`
+	UnitNS     float64        `json:"unit_ns"`    // calibrated length of a work unit
 	TimeoutNS  int64          `json:"timeout_ns"` // without progress: hang
 	Clock      clock.Clock    `json:"clock"`
 	Client     int            `json:"client"`  // 0-based number of this child
@@ -174,6 +175,8 @@ func (s *Spec) Validate() error {
 		return errors.New("spec: exactly one of duration_ns and ops must be above 0")
 	case s.Ops > 0 && s.Ops < int64(s.Workers):
 		return fmt.Errorf("spec: %d operations for %d workers: want at least one each", s.Ops, s.Workers)
+	case !(s.UnitNS > 0):
+		return errors.New("spec: unit_ns must be above 0")
 	case s.TimeoutNS <= 0:
 		return errors.New("spec: timeout_ns must be above 0")
 	case !(s.Clock.HZ > 0):

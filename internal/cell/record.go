@@ -32,9 +32,9 @@ func (c *child) blank() *results.Sample {
 func (c *child) record(warm, m, probe *measured) *results.Sample {
 	s := c.blank()
 	if warm != nil {
-		s.WarmupNS = c.clk.NS(warm.elapsed())
+		s.WarmupNS = c.clk.NS(warm.elapsed)
 	}
-	s.Ops, s.ElapsedNS = m.sum.ops, c.clk.NS(m.elapsed())
+	s.Ops, s.ElapsedNS = m.sum.ops, c.clk.NS(m.elapsed)
 	s.PerWorkerOps = m.perWorker
 	s.ThroughputOps = float64(s.Ops) / float64(s.ElapsedNS) * 1e9
 	if s.Ops > 0 {
@@ -46,20 +46,20 @@ func (c *child) record(warm, m, probe *measured) *results.Sample {
 	s.Mallocs, s.ClockReads = m.after.mallocs-m.before.mallocs, m.sum.clockReads
 	s.TryFailed, s.TimedOut, s.ReadOps = m.sum.tryFailed, m.sum.timedOut, m.sum.reads
 	s.OfferedOps = c.spec.Load.RateOps
-	s.Fairness = results.FairnessOf(m.perWorker)
 	if c.spec.Ops > 0 {
 		for _, left := range m.left {
-			s.PerWorkerNS = append(s.PerWorkerNS, c.clk.NS(left-m.start))
+			s.PerWorkerNS = append(s.PerWorkerNS, c.clk.NS(left-m.start()))
 		}
 	}
+	s.Fairness = c.fairness(m, s.PerWorkerNS)
 	if len(c.workers) > 1 {
 		s.OverlapPct = c.overlap(m)
 	}
-	if m.to-m.from > 1 {
+	if len(m.which) > 1 {
 		s.Phases = c.phases(m)
 	}
 	if probe != nil {
-		s.ProbeOps, s.ProbeElapsedNS = probe.sum.ops, c.clk.NS(probe.elapsed())
+		s.ProbeOps, s.ProbeElapsedNS = probe.sum.ops, c.clk.NS(probe.elapsed)
 	}
 	// Each interval has one drain; with a duration the three share it.
 	seen := map[*interval]bool{}
@@ -76,24 +76,46 @@ func (c *child) record(warm, m, probe *measured) *results.Sample {
 	return s
 }
 
-// overlap returns the share of the interval in which all workers had begun
-// and none had finished.
+// fairness compares what workers got. With fixed work all get the same by
+// construction, and the rates at which they got it are compared; with phases
+// it is the phase with most workers, and these.
+func (c *child) fairness(m *measured, perWorkerNS []int64) results.Fairness {
+	counts := m.perWorker
+	switch {
+	case len(perWorkerNS) > 0:
+		counts = make([]int64, len(perWorkerNS))
+		for i, ns := range perWorkerNS {
+			counts[i] = int64(float64(m.perWorker[i]) * 1e12 / float64(max(1, ns)))
+		}
+	case len(m.which) > 1:
+		i := m.busiest()
+		counts = m.phases[i][:m.iv.phases[m.which[i]].active]
+	}
+	return results.FairnessOf(counts)
+}
+
+// overlap returns the share of the interval in which all workers took part:
+// all had begun and none had finished, and, with a duration, the worker with
+// the fewest operations did any.
 func (c *child) overlap(m *measured) *float64 {
-	first, last := max(m.start, slices.Max(m.first)), m.stop
+	first, last := max(m.start(), slices.Max(m.first)), m.stop
 	if c.spec.Ops > 0 {
 		last = slices.Min(m.left)
 	}
 	pct := 0.0
-	if m.elapsed() > 0 {
-		pct = 100 * float64(max(0, last-first)) / float64(m.elapsed())
+	if whole := m.stop - m.start(); whole > 0 {
+		pct = 100 * float64(max(0, last-first)) / float64(whole)
 	}
 	return &pct
 }
 
 func (c *child) phases(m *measured) []results.Phase {
 	var out []results.Phase
-	for k := m.from; k < m.to; k++ {
-		p := results.Phase{Workers: m.iv.phases[k].active, ElapsedNS: c.clk.NS(m.iv.from(k+1) - m.iv.from(k)), Ops: m.phases[k-m.from]}
+	for i, k := range m.which {
+		p := results.Phase{Workers: m.iv.phases[k].active, ElapsedNS: c.clk.NS(m.iv.from(k+1) - m.iv.from(k))}
+		for _, n := range m.phases[i] {
+			p.Ops += n
+		}
 		if p.ElapsedNS > 0 {
 			p.ThroughputOps = float64(p.Ops) / float64(p.ElapsedNS) * 1e9
 		}
@@ -114,10 +136,10 @@ func (c *child) latencies(s *results.Sample, m *measured) {
 	if s.Acquire, err = h.acquire.Latency(c.spec.Every); err != nil {
 		s.Flags = append(s.Flags, "histogram: "+err.Error())
 	}
-	// A handoff, like contention and order, is between workers that meet.
-	if s.Handoff, err = h.handoff.Latency(c.spec.Every); err != nil {
+	if s.Lateness, err = h.late.Latency(c.spec.Every); err != nil {
 		s.Flags = append(s.Flags, "histogram: "+err.Error())
 	}
+	s.SectionMeanNS, s.ThinkMeanNS = h.insideNS.value(), h.thinkNS.value()
 	if h.inside.Samples() > 0 {
 		v := float64(h.inside.Percentile(50))
 		s.SectionMeasuredNS = &v
@@ -126,7 +148,17 @@ func (c *child) latencies(s *results.Sample, m *measured) {
 		v := float64(h.think.Percentile(50))
 		s.ThinkMeasuredNS = &v
 	}
-	if h.arrivals > 0 && !c.info.Control && len(c.workers) > 1 {
+	// Handoff and contention are between workers that meet. Shared readers
+	// leave no trace of themselves in what a sampled arrival looks at, so that
+	// both would be wrong where there are any; under the race detector nothing
+	// looks (see loop.Observes).
+	if c.info.Control || len(c.workers) < 2 || c.shared && c.spec.Load.ReadPct > 0 || !loop.Observes {
+		return
+	}
+	if s.Handoff, err = h.handoff.Latency(c.spec.Every); err != nil {
+		s.Flags = append(s.Flags, "histogram: "+err.Error())
+	}
+	if h.arrivals > 0 {
 		pct := 100 * float64(h.contended) / float64(h.arrivals)
 		s.ContendedPct = &pct
 	}
@@ -139,7 +171,7 @@ func (c *child) backlog(w *worker, stop int64) int64 {
 	i := 0
 	n := w.sec.Backlog(stop, func(arrival int64) {
 		if i%c.spec.Every == 0 {
-			obs = append(obs, loop.Obs{Acquire: stop - arrival, Handoff: -1, Inside: -1, Think: -1,
+			obs = append(obs, loop.Obs{Acquire: stop - arrival, Handoff: -1, Inside: -1, Think: -1, Late: -1,
 				Weight: int32(c.spec.Every), Contended: true, Open: true})
 		}
 		i++
@@ -155,7 +187,9 @@ func (c *child) backlog(w *worker, stop int64) int64 {
 // order fills in the medians of the order log: absent for one worker, for
 // Controls, and where it was not kept.
 func (c *child) order(s *results.Sample, probe *measured) {
-	if c.info.Control || len(c.workers) < 2 || !c.logged() {
+	// With phases the log holds the end of the last one, in which most workers
+	// may not be active.
+	if c.info.Control || len(c.workers) < 2 || !c.logged() || len(probe.which) > 1 {
 		return
 	}
 	// Acquisitions before the probe interval, and the few that were under way

@@ -27,3 +27,7 @@ func readUsage() usage {
 func (u usage) minus(v usage) usage {
 	return usage{u.cpuNS - v.cpuNS, u.voluntary - v.voluntary, u.involuntary - v.involuntary}
 }
+
+func (u usage) plus(v usage) usage {
+	return usage{u.cpuNS + v.cpuNS, u.voluntary + v.voluntary, u.involuntary + v.involuntary}
+}

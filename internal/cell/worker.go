@@ -3,6 +3,7 @@ package cell
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +29,9 @@ type worker struct {
 	pin   int // processor, or -1
 	bound bool
 
-	size   int // of the next batch
-	target int64
+	size    int // of the next batch
+	target  int64
+	longest int64 // ticks that one operation may take without waiting
 
 	// Of the current interval.
 	phases []phaseCount
@@ -71,9 +73,13 @@ func (w *worker) equip(handles []lock.Handle, prot []*loop.Protected, rng *rand.
 		ReadLines: spec.Load.ReadLines, WriteLines: spec.Load.WriteLines,
 		Ops: t.Ops, Handles: hs, Protected: prot, Shared: shared,
 		TimedWait: time.Duration(spec.Load.TimedWaitNS),
+		Crowded:   spec.Workers > spec.Procs,
 		Ticks:     w.c.clk.Ticks(), NSPerTick: w.c.clk.NSPerTick(),
 		Every: spec.Every, Jitter: jitter(spec.Every, rng),
 	}
+	// A unit may take twice as long as calibrated, on a slower processor.
+	units := float64(slices.Max(t.Section)) + float64(slices.Max(t.Think))
+	w.longest = w.c.clk.ToTicks(time.Duration(2*units*spec.UnitNS) + 100*time.Microsecond)
 	for _, ns := range t.GapsNS {
 		cfg.Gaps = append(cfg.Gaps, w.c.clk.ToTicks(time.Duration(ns)))
 	}
@@ -118,9 +124,8 @@ func (w *worker) run(iv *interval) {
 	iv.gather()
 	w.first = w.c.clk.Now()
 	w.sec.OpenAt(iv.start)
-	iv.begun.Add(1)
 	quota := iv.share(w.id)
-	now, sampling := w.first, false
+	now, sampling, idle := w.first, false, true
 	for {
 		// Lower the word, then read the phase: see interval.advance.
 		w.stop.Clear()
@@ -130,14 +135,20 @@ func (w *worker) run(iv *interval) {
 		}
 		p, n := iv.phases[k], w.size
 		if w.id >= p.active {
+			idle = true
 			iv.waitPhase(k)
 			now = w.sec.Now()
 			continue
+		}
+		if idle {
+			idle = false
+			iv.begun[k].Add(1)
 		}
 		if p.sample && !sampling {
 			sampling = true
 			w.sec.Reset()
 		}
+		w.sec.Widen(p.warm && !w.c.info.Control)
 		count := &w.phases[k]
 		if iv.quota > 0 {
 			if n = int(min(int64(n), quota-count.ops)); n == 0 {
@@ -153,6 +164,8 @@ func (w *worker) run(iv *interval) {
 		if p.sample {
 			w.collect()
 			w.closeWaits(iv, int(k))
+		} else if !w.c.general || len(w.c.spec.Load.Arrivals) == 0 {
+			w.sinceBefore(iv, int(k), now)
 		}
 		w.resize(n, done, now-before)
 		if iv.quota > 0 && count.ops == quota {
@@ -212,6 +225,33 @@ func (w *worker) closeWaits(iv *interval, k int) {
 		open[i].Acquire = max(0, end-open[i].Acquire)
 	}
 	w.c.hists.record(w.id, w.c.clk, open)
+}
+
+// sinceBefore records the wait of a worker that was in a batch of phase k, in
+// which nothing is sampled, when the probe began: what it waited since then.
+// Section and think time of the operation are taken off, so that the rest is
+// waiting.
+func (w *worker) sinceBefore(iv *interval, k int, now int64) {
+	probe := -1
+	for j := k + 1; j < len(iv.phases) && j <= int(iv.cur.Load()); j++ {
+		if iv.phases[j].sample {
+			probe = j
+			break
+		}
+	}
+	if probe < 0 {
+		return
+	}
+	begin := iv.from(probe)
+	if begin == 0 {
+		return
+	}
+	if end := iv.from(probe + 1); end != 0 && end < now {
+		now = end
+	}
+	if wait := now - begin - w.longest; wait > 0 {
+		w.c.hists.record(w.id, w.c.clk, []loop.Obs{{Acquire: wait, Handoff: -1, Inside: -1, Think: -1, Late: -1, Weight: 1, Contended: true, Open: true}})
+	}
 }
 
 // collect moves the samples of a batch into the cell's histograms.

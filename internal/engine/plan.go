@@ -88,6 +88,9 @@ func NewPlan(s Spec, catalogue []lock.Info, m Machine) (*Plan, error) {
 				return nil, err
 			}
 			for _, n := range workers {
+				if err := checkLengths(s, w, n); err != nil {
+					return nil, err
+				}
 				p.add(locks, catalogue, w, n, cores, m)
 			}
 		}

@@ -120,8 +120,12 @@ func (r *Runner) step(ctx context.Context, spec Spec, step Step) (*results.Sampl
 		got.Threads = id.Threads
 	}
 	if err := got.Validate(); err != nil {
-		// Nobody but us wrote the identity; the figures are the child's.
+		// Nobody but us wrote the identity; the figures are the child's. A
+		// violation or a hang stays one, whatever else is wrong.
 		id.Outcome, id.Reason = results.OutcomeError, "the child broke the protocol: its record is wrong: "+err.Error()
+		if rank(got.Outcome) >= rank(results.OutcomeHang) {
+			id.Outcome, id.Reason, id.Violations = got.Outcome, got.Reason, max(0, got.Violations)
+		}
 		return id, events, nil
 	}
 	if step.Cell.Dispatch == cell.DispatchInterface && spec.Dispatch != cell.DispatchInterface && !step.Cell.Lock.Control {
@@ -154,7 +158,7 @@ func (r *Runner) cellSpec(s Spec, step Step) *cell.Spec {
 		Workers: c.Workers, Procs: c.Cores, CPUs: c.CPUs, PinCPUs: c.PinCPUs, Pin: s.Pin, Dispatch: c.Dispatch,
 		Rep: step.Rep, Seed: step.Seed,
 		WarmupNS: int64(s.Warmup), DurationNS: int64(s.Duration), ProbeNS: int64(s.ProbeLength()),
-		Every: s.Every, TimeoutNS: int64(s.Timeout), Clock: r.Calibration.Clock, Clients: r.clients(),
+		UnitNS: r.Calibration.UnitNS, Every: s.Every, TimeoutNS: int64(s.Timeout), Clock: r.Calibration.Clock, Clients: r.clients(),
 	}
 	if s.Ops > 0 {
 		spec.Ops, spec.DurationNS, spec.ProbeNS = s.Ops, 0, 0

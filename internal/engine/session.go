@@ -151,7 +151,7 @@ func (s *session) run(ctx context.Context, c command, cpus []int) (*results.Samp
 	if err != nil {
 		return s.failed(err), nil
 	}
-	m.OverheadNS = int64(ended.Sub(began)) - m.WarmupNS - m.ElapsedNS - m.ProbeElapsedNS - m.DrainNS
+	m.OverheadNS = max(0, int64(ended.Sub(began))-m.WarmupNS-m.ElapsedNS-m.ProbeElapsedNS)
 	return m, nil
 }
 

@@ -117,7 +117,7 @@ func (b *bench) gotest() ([]figure, error) {
 	}
 	// The difference may have either sign: what counts is the bound that is
 	// farther from 0.
-	f.value, f.lo, f.hi = abs(f.value), 0, max(abs(f.lo), abs(f.hi))
+	f.value, f.lo, f.hi, f.how = abs(f.value), 0, max(abs(f.lo), abs(f.hi)), "95 % interval of the distance from 0"
 	return []figure{f}, nil
 }
 
@@ -151,7 +151,9 @@ func (b *bench) overhead() ([]figure, error) {
 		}
 		base := results.NewEstimate(empty).Median
 		for _, s := range samples {
-			ratios = append(ratios, float64(s.OverheadNS)/base)
+			if s.Lock == "mutex" { // null shares the base: it would be no other measurement
+				ratios = append(ratios, float64(s.OverheadNS)/base)
+			}
 		}
 	}
 	f, err := atMost("repetition_overhead", "empty-programs", 10, ratios)
@@ -183,7 +185,7 @@ func (b *bench) memory() ([]figure, error) {
 	}
 	// Three repetitions have no interval of the median: the worst one counts.
 	worst := func(name, unit string, limit float64, v []float64) figure {
-		f := figure{name: name, unit: unit, n: len(v), limit: limit, value: v[0], lo: v[0], hi: v[0]}
+		f := figure{name: name, unit: unit, n: len(v), limit: limit, value: v[0], lo: v[0], hi: v[0], how: "from best to worst"}
 		for _, x := range v {
 			f.value, f.hi, f.lo = max(f.value, x), max(f.hi, x), min(f.lo, x)
 		}
@@ -208,7 +210,7 @@ func (b *bench) loop() ([]figure, error) {
 		return nil, err
 	}
 	const limit = 0.01
-	reads, mallocs := figure{name: "clock_reads_per_op", unit: "1", limit: limit}, figure{name: "mallocs_per_op", unit: "1", limit: limit}
+	reads, mallocs := figure{name: "clock_reads_per_op", unit: "1", limit: limit, how: "up to the worst"}, figure{name: "mallocs_per_op", unit: "1", limit: limit, how: "up to the worst"}
 	for _, s := range samples {
 		reads.n++
 		mallocs.n++
@@ -229,7 +231,7 @@ func (b *bench) defaultRun() ([]figure, error) {
 		}
 		secs = append(secs, time.Since(t).Seconds())
 	}
-	f := figure{name: "default_run", unit: "s", n: len(secs), limit: 30, lo: min(secs[0], secs[1], secs[2]), hi: max(secs[0], secs[1], secs[2])}
+	f := figure{name: "default_run", unit: "s", how: "from best to worst", n: len(secs), limit: 30, lo: min(secs[0], secs[1], secs[2]), hi: max(secs[0], secs[1], secs[2])}
 	f.value = f.hi
 	return []figure{f}, nil
 }

@@ -10,7 +10,8 @@ import (
 type figure struct {
 	name, unit string
 	value      float64
-	lo, hi     float64 // 95 % interval; both value for a figure that is a count
+	lo, hi     float64 // 95 % interval, or what how says
+	how        string
 	n          int
 	limit      float64 // at most
 }
@@ -41,5 +42,9 @@ func (f figure) String() string {
 
 // detail is the line for people.
 func (f figure) detail() string {
-	return fmt.Sprintf("%.4g %s, 95 %% interval %.4g to %.4g, %d measurements, target at most %g", f.value, f.unit, f.lo, f.hi, f.n, f.limit)
+	how := f.how
+	if how == "" {
+		how = "95 % interval"
+	}
+	return fmt.Sprintf("%.4g %s, %s %.4g to %.4g, %d measurements, target at most %g", f.value, f.unit, how, f.lo, f.hi, f.n, f.limit)
 }

@@ -71,5 +71,5 @@ func Collect() Info {
 	return i
 }
 
-// StealTicks is not to be had on macOS: ok is false.
-func StealTicks() (steal, total uint64, ok bool) { return 0, 0, false }
+// CPUTicks is not to be had on macOS: ok is false.
+func CPUTicks() (t Ticks, ok bool) { return Ticks{}, false }

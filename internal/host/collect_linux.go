@@ -34,10 +34,9 @@ func allowed() ([]int, error) {
 	return out, nil
 }
 
-// StealTicks is the processor time that the hypervisor took away since boot,
-// and all processor time, in the same unit. ok is false where the kernel does
+// CPUTicks is the processor time since boot. ok is false where the kernel does
 // not say.
-func StealTicks() (steal, total uint64, ok bool) {
-	steal, total, err := stealTicks(reader{os.DirFS("/")})
-	return steal, total, err == nil
+func CPUTicks() (t Ticks, ok bool) {
+	t, err := cpuTicks(reader{os.DirFS("/")})
+	return t, err == nil
 }

@@ -237,27 +237,27 @@ func TestThisHost(t *testing.T) {
 	if err := info.Text(&out); err != nil || out.Len() == 0 {
 		t.Errorf("text: %q, %v", out.String(), err)
 	}
-	if steal, total, ok := StealTicks(); ok && steal > total {
-		t.Errorf("steal %d of %d ticks", steal, total)
+	if k, ok := CPUTicks(); ok && k.Steal+k.Busy > k.Total {
+		t.Errorf("steal and busy are more than all: %+v", k)
 	}
 }
 
-func TestStealTicks(t *testing.T) {
+func TestCPUTicks(t *testing.T) {
 	for _, tc := range []struct {
-		in           string
-		steal, total uint64
-		ok           bool
+		in   string
+		want Ticks
+		ok   bool
 	}{
-		{"cpu  1 2 3 4 5 6 7 8 9 10", 8, 36, true},
-		{"cpu  1 2 3 4 5 6 7 8", 8, 36, true},
-		{"cpu  1 2 3 4 5 6 7", 0, 0, false},
-		{"cpu  1 2 3 4 x 6 7 8", 0, 0, false},
-		{"intr 1 2 3 4 5 6 7 8", 0, 0, false},
-		{"", 0, 0, false},
+		{"cpu  1 2 3 4 5 6 7 8 9 10", Ticks{8, 19, 36}, true},
+		{"cpu  1 2 3 4 5 6 7 8", Ticks{8, 19, 36}, true},
+		{"cpu  1 2 3 4 5 6 7", Ticks{}, false},
+		{"cpu  1 2 3 4 x 6 7 8", Ticks{}, false},
+		{"intr 1 2 3 4 5 6 7 8", Ticks{}, false},
+		{"", Ticks{}, false},
 	} {
-		steal, total, err := stealTicks(reader{tree("proc/stat", tc.in)})
-		if steal != tc.steal && tc.ok || total != tc.total && tc.ok || (err == nil) != tc.ok {
-			t.Errorf("%q: got %d, %d, %v; want %d, %d, ok %v", tc.in, steal, total, err, tc.steal, tc.total, tc.ok)
+		got, err := cpuTicks(reader{tree("proc/stat", tc.in)})
+		if got != tc.want && tc.ok || (err == nil) != tc.ok {
+			t.Errorf("%q: got %+v, %v; want %+v, ok %v", tc.in, got, err, tc.want, tc.ok)
 		}
 	}
 }

@@ -40,41 +40,57 @@ func load(i *Info, r reader) {
 			i.absent("load_1min", fmt.Sprintf("/proc/loadavg: %q is not a number", short(first)))
 		}
 	}
-	steal, total, err := stealTicks(r)
+	t, err := cpuTicks(r)
 	if err != nil {
 		i.absent("steal_boot_pct", err.Error())
 		return
 	}
-	if total > 0 {
-		pct := 100 * float64(steal) / float64(total)
+	if t.Total > 0 {
+		pct := 100 * float64(t.Steal) / float64(t.Total)
 		i.StealPct = &pct
 	}
 }
 
-// stealTicks reads the first line of /proc/stat: "cpu user nice system idle
+// Ticks is processor time since boot of all CPUs together, in ticks of 1/100 s.
+type Ticks struct {
+	Steal uint64 // taken by the hypervisor
+	Busy  uint64 // used by programs and the kernel
+	Total uint64 // all, idle time included
+}
+
+// Minus returns what was added since an earlier reading.
+func (t Ticks) Minus(u Ticks) Ticks {
+	return Ticks{t.Steal - u.Steal, t.Busy - u.Busy, t.Total - u.Total}
+}
+
+// cpuTicks reads the first line of /proc/stat: "cpu user nice system idle
 // iowait irq softirq steal guest guest_nice". Guest time is in user and nice
 // already. The numbers are ticks of 1/100 s, of all CPUs together.
-func stealTicks(r reader) (steal, total uint64, err error) {
+func cpuTicks(r reader) (t Ticks, err error) {
 	text, err := r.get("proc/stat")
 	if err != nil {
-		return 0, 0, err
+		return t, err
 	}
 	line, _, _ := strings.Cut(text, "\n")
 	f := strings.Fields(line)
 	if len(f) < 9 || f[0] != "cpu" {
-		return 0, 0, fmt.Errorf("/proc/stat: %q has no steal time", short(line))
+		return t, fmt.Errorf("/proc/stat: %q has no steal time", short(line))
 	}
 	for n, s := range f[1:9] {
 		v, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
-			return 0, 0, fmt.Errorf("/proc/stat: %q is not a number", short(s))
+			return t, fmt.Errorf("/proc/stat: %q is not a number", short(s))
 		}
-		total += v
-		if n == 7 {
-			steal = v
+		t.Total += v
+		switch n {
+		case 3, 4: // idle, waiting for input or output
+		case 7:
+			t.Steal = v
+		default:
+			t.Busy += v
 		}
 	}
-	return steal, total, nil
+	return t, nil
 }
 
 // battery finds out whether the machine runs on one now.

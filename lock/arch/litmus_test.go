@@ -44,8 +44,9 @@ const (
 // less or more than a line takes from one processor to the other.
 func together(batch []trial, seed uint64, sides [2]func(*trial)) {
 	type epoch struct {
-		n atomic.Uint32
-		_ [124]byte
+		n     atomic.Uint32
+		waste atomic.Uint32 // keeps idle's result in use
+		_     [120]byte
 	}
 	var (
 		wg      sync.WaitGroup
@@ -56,6 +57,7 @@ func together(batch []trial, seed uint64, sides [2]func(*trial)) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			rng := rand.New(rand.NewPCG(seed, uint64(side)))
+			waste := uint32(0)
 			for i := range batch {
 				delay := rng.Uint32() % maxDelay
 				arrived[side].n.Store(uint32(i) + 1)
@@ -64,9 +66,10 @@ func together(batch []trial, seed uint64, sides [2]func(*trial)) {
 						runtime.Gosched() // the other may need this processor
 					}
 				}
-				idle(delay)
+				waste = idle(delay) + waste
 				run(&batch[i])
 			}
+			arrived[side].waste.Store(waste)
 		})
 	}
 	wg.Wait()

@@ -26,6 +26,7 @@ type general struct {
 	shared bool // the current hold is shared with other readers
 
 	due    int64 // planned arrival of the next operation, in ticks
+	late   int64 // how long after it the operation began; -1: it was behind already
 	offset int64 // of the first one
 	gpos   uint32
 
@@ -96,10 +97,10 @@ func (s *Section) TimedWait() time.Duration { return s.cfg.TimedWait }
 //
 //go:noinline
 func (s *Section) Next() Kind {
-	if s.stop.IsSet() {
+	g := &s.gen
+	if s.stop.IsSet() || g.probe && len(s.obs) == cap(s.obs) {
 		return OpLeave
 	}
-	g := &s.gen
 	g.op = s.cfg.Ops[g.pos&uint32(len(s.cfg.Ops)-1)]
 	g.pos++
 	g.chosen = g.probe && s.Tick()
@@ -130,13 +131,26 @@ func (s *Section) Next() Kind {
 // machine, and the harness's own lateness would count as the lock's.
 const sleepSlack = 2 * time.Millisecond
 
+// yieldEvery is how many turns a worker polls before it lets others run, if
+// every worker can have a processor. Yielding at each turn made Go park and
+// wake threads all the time, and the kernel put both pollers on one processor
+// for whole ticks: the 90th percentile of the null lock at 20,000 arrivals a
+// second was 0.5 to 2.6 ms, without it below a microsecond (measured, 2 cores).
+const yieldEvery = 1000
+
 // awaitDue waits until the planned arrival and reports whether the stop did
 // not come first. It polls, because a sleep is not exact to microseconds, and
-// yields, because other workers may want the processor.
+// yields, because other workers may want the processor. How late it came after
+// a wait is the harness's own doing and kept, so that nobody takes it for the
+// lock's.
 func (s *Section) awaitDue() bool {
-	for {
+	s.gen.late = -1
+	for turn := 1; ; turn++ {
 		wait := s.gen.due - s.Now()
 		if wait <= 0 {
+			if turn > 1 {
+				s.gen.late = -wait
+			}
 			return true
 		}
 		if s.stop.IsSet() {
@@ -147,7 +161,9 @@ func (s *Section) awaitDue() bool {
 			continue
 		}
 		arch.Pause()
-		runtime.Gosched()
+		if s.cfg.Crowded || turn%yieldEvery == 0 {
+			runtime.Gosched()
+		}
 	}
 }
 
@@ -172,6 +188,9 @@ func (s *Section) Attempted(ok bool) Outcome {
 	return Admitted
 }
 
+// refused ends an operation that did not acquire. A sampled one is an arrival
+// like any other; it has no acquisition latency, but a timed one that gave up
+// had waited at least so long.
 func (s *Section) refused() {
 	g := &s.gen
 	if g.op.Kind == OpTry {
@@ -180,13 +199,17 @@ func (s *Section) refused() {
 		g.timedOut++
 	}
 	if g.chosen {
-		// Not an acquisition: it has no acquisition latency. The next
-		// operation is sampled in its place.
+		g.chosen = false
+		now := s.Now()
 		if s.now.taken {
 			atomic.AddUint32(&s.prot.want, ^uint32(0))
 		}
-		g.chosen = false
-		s.left = 1
+		o := Obs{Acquire: -1, Handoff: -1, Inside: -1, Think: -1, Late: g.late, Weight: s.weight, Contended: !raceEnabled, Open: true}
+		if g.op.Kind == OpTimed {
+			o.Acquire = now - s.now.arrival
+		}
+		s.obs = append(s.obs, o)
+		s.next()
 	}
 	s.Think()
 }
@@ -198,10 +221,9 @@ func (s *Section) refused() {
 func (s *Section) Inside() (sound bool) {
 	g, p := &s.gen, s.prot
 	g.shared = g.op.Kind == OpRead && s.cfg.Shared
-	if g.op.Kind == OpRead {
-		g.reads++
-	}
+	var passes uint64
 	if g.shared {
+		passes = p.CountNow()
 		if other := p.Owner(); other != 0 {
 			s.found(int(g.op.Lock), other, false)
 			return false
@@ -227,10 +249,13 @@ func (s *Section) Inside() (sound bool) {
 		s.Leaving()
 	}
 	if g.shared {
-		if other := p.Owner(); other != 0 {
+		// Only exclusive holders count passes: one that came and went while the
+		// readers were inside has left the owner word as it was.
+		if other := p.Owner(); other != 0 || p.CountNow() != passes {
 			s.found(int(g.op.Lock), other, true)
 			return false
 		}
+		g.reads++
 		return true
 	}
 	if g.probe && p.Wanted() {
@@ -239,6 +264,9 @@ func (s *Section) Inside() (sound bool) {
 	if !p.Exit(s.me) {
 		s.found(int(g.op.Lock), p.Owner(), true)
 		return false
+	}
+	if g.op.Kind == OpRead {
+		g.reads++
 	}
 	return true
 }

@@ -15,10 +15,11 @@ const rampOps = 64
 
 // Obs is one sampled operation. Times are in ticks; -1 = not measured.
 type Obs struct {
-	Acquire   int64 // arrival to acquisition (open loop: planned arrival)
+	Acquire   int64 // arrival to acquisition (open loop: planned arrival); -1 for a failed try
 	Handoff   int64 // release by the last holder to acquisition; only if the arrival preceded the release
 	Inside    int64
 	Think     int64
+	Late      int64 // open loop: from the planned arrival until the harness was there, if it had waited for it
 	Weight    int32
 	Contended bool // found the section taken, or was overtaken before it got in
 	Open      bool // the stop came first: Acquire is a lower bound
@@ -82,7 +83,7 @@ func (s *Section) acquired(p *Protected) {
 	c.acquired = s.Now()
 	c.obs = Obs{
 		Acquire: c.acquired - c.arrival,
-		Handoff: -1, Inside: -1, Think: -1,
+		Handoff: -1, Inside: -1, Think: -1, Late: s.gen.late,
 		Weight:    s.weight,
 		Contended: !raceEnabled && (c.taken || p.Passes != c.count),
 	}
