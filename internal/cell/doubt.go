@@ -66,6 +66,10 @@ func (c *child) doubt(s *results.Sample, m, probe *measured) {
 	if s.Acquire != nil && s.Acquire.Count < minTailCount {
 		flag(results.FlagFewSamples, "%d latency samples", s.Acquire.Count)
 	}
+	if idle, k := m.idle(); idle > 0 && len(m.which) > 1 {
+		flag(results.FlagOverlap, "%d of %d workers did nothing in phase %d: it is too short for so many, or the lock starves them",
+			idle, m.iv.phases[m.which[k]].active, k+1)
+	}
 	c.doubtPhases(s, flag)
 }
 
@@ -89,19 +93,19 @@ func (c *child) ideal() float64 {
 	return rate
 }
 
-// doubtPhases compares the last phase with the first that had as many workers:
-// a lock whose throughput does not come back after a burst has collapsed for
-// good.
+// doubtPhases compares each phase with the first that had as many workers: a
+// lock whose throughput does not come back after a change of load has
+// collapsed for good.
 func (c *child) doubtPhases(s *results.Sample, flag func(string, string, ...any)) {
-	if len(s.Phases) < 2 {
-		return
-	}
-	last := s.Phases[len(s.Phases)-1]
-	for _, p := range s.Phases[:len(s.Phases)-1] {
-		if p.Workers == last.Workers {
-			if p.Ops >= recoveryOps && last.ThroughputOps < recoveryDoubt*p.ThroughputOps {
-				flag(results.FlagNoRecovery, "%.3g operations a second before the burst, %.3g after it", p.ThroughputOps, last.ThroughputOps)
-			}
+	first := map[int]results.Phase{}
+	for k, p := range s.Phases {
+		f, ok := first[p.Workers]
+		if !ok {
+			first[p.Workers] = p
+			continue
+		}
+		if f.Ops >= recoveryOps && p.ThroughputOps < recoveryDoubt*f.ThroughputOps {
+			flag(results.FlagNoRecovery, "phase %d with %d workers made %.3g operations a second, an earlier one %.3g", k+1, p.Workers, p.ThroughputOps, f.ThroughputOps)
 			return
 		}
 	}

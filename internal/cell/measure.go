@@ -91,6 +91,23 @@ func (m *measured) busiest() int {
 	return best
 }
 
+// idle returns the largest number of active workers that did nothing in one of
+// the phases, and which phase that was.
+func (m *measured) idle() (workers, phase int) {
+	for i, k := range m.which {
+		n := 0
+		for _, ops := range m.phases[i][:m.iv.phases[k].active] {
+			if ops == 0 {
+				n++
+			}
+		}
+		if n > workers {
+			workers, phase = n, i
+		}
+	}
+	return workers, phase
+}
+
 // drain returns how long after the stop of the interval the last worker left,
 // in ticks.
 func (m *measured) drain() int64 { return max(0, slices.Max(m.left)-m.iv.from(len(m.iv.phases))) }
