@@ -265,14 +265,26 @@ func stepSeed(seed uint64, c *Cell, rep int) uint64 {
 
 // stepOverhead is what a repetition costs beside its intervals, for the
 // estimate: starting the child, two coherence measurements, ending.
-const stepOverhead = 15 * time.Millisecond
+const stepOverhead = 18 * time.Millisecond
+
+// settling is how long spinning workers take to begin when there are more of
+// them than cores: a preemption of 10 ms for each turn, at most 250 ms.
+func (c *Cell) settling() time.Duration {
+	if c.Workers <= c.Cores {
+		return 0
+	}
+	return min(250*time.Millisecond, 10*time.Millisecond*time.Duration((c.Workers-1)/c.Cores))
+}
 
 // Estimate returns how long the plan will take. Fixed work is not known
 // beforehand; ok is then false and the rest is estimated.
 func (p *Plan) Estimate() (d time.Duration, ok bool) {
-	per := stepOverhead + p.Spec.Warmup
-	if p.Spec.Ops == 0 {
-		per += p.Spec.Duration + p.Spec.ProbeLength()
+	d = calibrationTime
+	for _, s := range p.Steps {
+		d += stepOverhead + p.Spec.Warmup + s.Cell.settling()
+		if p.Spec.Ops == 0 {
+			d += p.Spec.Duration + p.Spec.ProbeLength()
+		}
 	}
-	return time.Duration(len(p.Steps))*per + calibrationTime, p.Spec.Ops == 0
+	return d, p.Spec.Ops == 0
 }
