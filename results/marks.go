@@ -8,16 +8,34 @@ import (
 
 // Marks that the statistics add to the flags of the samples.
 const (
-	MarkNoisy      = "noisy"      // CV of the throughput above NoisyCV
-	MarkBimodal    = "bimodal"    // the repetitions fall into two groups
-	MarkFew        = "few"        // fewer than MinReps repetitions: no interval
-	MarkStarved    = "starved"    // a worker got nothing
-	MarkIncomplete = "incomplete" // repetitions that were planned are not in the file
+	MarkNoisy   = "noisy"   // CV of the throughput above NoisyCV
+	MarkBimodal = "bimodal" // the repetitions fall into two groups
+	MarkFew     = "few"     // fewer than MinReps repetitions: no interval
+	MarkStarved = "starved" // a worker got nothing
+	// MarkProbeDiffers: the probe interval, where latencies come from, ran at
+	// another speed than the throughput interval.
+	MarkProbeDiffers = "probe-differs"
+	MarkIncomplete   = "incomplete" // repetitions that were planned are not in the file
 )
 
 // NoisyCV is the coefficient of variation above which repetitions are called
 // noisy: a difference of 10 % between two locks is then within the noise of one.
 const NoisyCV = 0.10
+
+// The speeds of the two intervals of a repetition differ when one is more than
+// probeFactor times the other, and the faster one did enough to have a speed.
+const (
+	probeFactor = 2
+	probeMinOps = 100
+)
+
+func probeDiffers(s *Sample) bool {
+	if s.ElapsedNS <= 0 || s.ProbeElapsedNS <= 0 || max(s.Ops, s.ProbeOps) < probeMinOps {
+		return false
+	}
+	through, probe := float64(s.Ops)/float64(s.ElapsedNS), float64(s.ProbeOps)/float64(s.ProbeElapsedNS)
+	return through > probeFactor*probe || probe > probeFactor*through
+}
 
 // A Mark is a doubt about a cell: in K of its N repetitions, or about the cell
 // as a whole when K equals N.

@@ -218,8 +218,11 @@ func (r *Reader) countUnknown(typ string) {
 
 func (r *Reader) jsonError(err error, hint string) error {
 	var te *json.UnmarshalTypeError
-	if errors.As(err, &te) && te.Field != "" {
-		return r.fail(te.Field, fmt.Errorf("a %s does not fit", te.Value), hint)
+	if errors.As(err, &te) {
+		if te.Field != "" {
+			return r.fail(te.Field, fmt.Errorf("a %s does not fit", te.Value), hint)
+		}
+		return r.fail("", fmt.Errorf("not a record: a JSON %s, where an object is expected", te.Value), hint)
 	}
 	return r.fail("", fmt.Errorf("not a record: %w", err), hint)
 }

@@ -23,6 +23,8 @@ type RunReport struct {
 	Samples  []*Sample // in order of cell, then repetition; without histograms
 	Events   []*Event  // without dumps
 	Warnings []string
+	// Interrupted: the run was stopped before its plan was done.
+	Interrupted bool
 }
 
 // Cells are the cells of all sections, in order.
@@ -103,7 +105,8 @@ func (b *Builder) Add(file string, rec Record) error {
 	}
 	cur.seen[key] = true
 	slim.Acquire, slim.Handoff = withoutHDR(slim.Acquire), withoutHDR(slim.Handoff)
-	slim.CPUs, slim.PerWorkerNS, slim.Phases = nil, nil, nil
+	slim.Lateness = withoutHDR(slim.Lateness)
+	slim.CPUs, slim.PerWorkerNS = nil, nil
 	cur.report.Samples = append(cur.report.Samples, slim)
 	return nil
 }
@@ -154,6 +157,7 @@ func (r *building) build() *RunReport {
 	}
 	for _, e := range out.Events {
 		if e.Kind == EventInterrupted {
+			out.Interrupted = true
 			out.Warnings = append(out.Warnings, strings.TrimSuffix("the run was interrupted: "+e.Text, ": "))
 		}
 	}

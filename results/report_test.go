@@ -67,6 +67,9 @@ func TestBuilderDoesNotChangeItsInput(t *testing.T) {
 	if got := rep.Runs[0].Samples[0].Acquire.HDR; got != "" {
 		t.Errorf("the report keeps the histogram %q", got)
 	}
+	if c := rep.Runs[0].Cells()[0]; !c.Interrupted || !rep.Runs[0].Interrupted {
+		t.Error("the interrupt is not in the cell's summary")
+	}
 	if w := rep.Runs[0].Warnings; !slices.Equal(w, []string{"the run was interrupted"}) {
 		t.Errorf("warnings: got %q", w)
 	}
@@ -110,6 +113,52 @@ func TestSectionOrder(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+// TestOpenLoopOrder: the arrivals set the throughput, so the p99 ranks.
+func TestOpenLoopOrder(t *testing.T) {
+	mk := func(lock string, ops, p99 int64) *Sample {
+		s := testSample(lock, 0, ops)
+		s.OfferedOps, s.Acquire = 1000, &Latency{Count: 1, P99: p99, P999: p99, Max: p99}
+		return s
+	}
+	b := NewBuilder()
+	none := testSample("none", 0, 99)
+	none.OfferedOps = 1000
+	add(t, b, "a", testRun("r"), mk("busy", 102, 900), mk("quick", 100, 100), mk("mid", 101, 500), none)
+	sec := b.Report().Runs[0].Sections[0]
+	var got []string
+	for _, c := range sec.Cells {
+		got = append(got, c.Lock)
+	}
+	if want := []string{"quick", "mid", "busy", "none"}; !slices.Equal(got, want) || sec.OfferedOps != 1000 {
+		t.Errorf("got %q at %g offered, want %q at 1000", got, sec.OfferedOps, want)
+	}
+}
+
+// TestControlOfAnotherSection: locked threads have no null row of their own.
+func TestControlOfAnotherSection(t *testing.T) {
+	b := NewBuilder()
+	null, bound, ext, far := testSample("null", 0, 9), testSample("pi", 0, 5), testSample("ext", 0, 5), testSample("far", 0, 5)
+	null.Control, bound.Threads, ext.Dispatch = true, "locked", "external"
+	ext.Cell += "/dispatch=external"
+	far.Workers = 3
+	add(t, b, "a", testRun("r"), null, testSample("mcs", 0, 5), bound, ext, far)
+	got := map[string]string{}
+	for _, s := range b.Report().Runs[0].Sections {
+		name := s.Cells[len(s.Cells)-1].Lock
+		switch {
+		case s.HasControl():
+			got[name] = "own"
+		case s.Control != nil:
+			got[name] = s.Control.Lock
+		}
+	}
+	for lock, want := range map[string]string{"mcs": "own", "pi": "null", "ext": "null", "far": ""} {
+		if got[lock] != want {
+			t.Errorf("control of %s: %q, want %q", lock, got[lock], want)
+		}
 	}
 }
 

@@ -84,6 +84,19 @@ type Program struct {
 	Protocol int    `json:"protocol"` // major version of the cell protocol
 }
 
+// String is the version in one word: module version, then the revision, if it
+// is known, and whether there were uncommitted changes.
+func (p Program) String() string {
+	v := p.Version
+	if p.Revision != "" {
+		v += "+" + p.Revision[:min(12, len(p.Revision))]
+	}
+	if p.Dirty {
+		v += "-dirty"
+	}
+	return v
+}
+
 // Clock is the time stamp source of the measured loops.
 type Clock struct {
 	Kind         string  `json:"kind"`          // "tsc", "cntvct", "monotonic"

@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,48 @@ type Section struct {
 	Threads  string
 	// Params are the other parts of the cell name, such as "section=500".
 	Params []string
-	Cells  []*CellSummary // controls, then by throughput, then what has none
+	// OfferedOps is an open loop's arrival rate; 0 = a closed loop. It sets the
+	// throughput, which therefore ranks nothing.
+	OfferedOps float64
+	// Cells: controls; then by throughput, in an open loop by p99 of acquire;
+	// then what has no figures.
+	Cells []*CellSummary
+	// Control is the null row of the nearest section, which differs in dispatch
+	// or threads, if this one has none of its own; nil if there is none at all.
+	Control *CellSummary
+}
+
+// HasControl reports whether the section has a control of its own.
+func (s *Section) HasControl() bool {
+	return slices.ContainsFunc(s.Cells, func(c *CellSummary) bool { return c.Control })
+}
+
+// borrowControls gives each section without a control the nearest one's.
+func borrowControls(secs []*Section) {
+	for _, s := range secs {
+		if s.HasControl() {
+			continue
+		}
+		best := -1
+		for _, o := range secs {
+			if o.Workload != s.Workload || o.Workers != s.Workers || o.Cores != s.Cores || o.Pin != s.Pin ||
+				o.Clients != s.Clients || !slices.Equal(o.Params, s.Params) {
+				continue
+			}
+			score := 0
+			if o.Dispatch == s.Dispatch {
+				score += 2
+			}
+			if o.Threads == s.Threads {
+				score++
+			}
+			for _, c := range o.Cells {
+				if c.Control && score > best {
+					best, s.Control = score, c
+				}
+			}
+		}
+	}
 }
 
 // sectionKey is comparable; variant is the cell's name without its lock.
@@ -70,13 +112,18 @@ func sections(r *RunReport) ([]*Section, []*Sample) {
 		for _, samples := range groups[k] {
 			slices.SortFunc(samples, func(a, b *Sample) int { return cmp.Compare(a.Rep, b.Rep) })
 			sum := Summarize(samples, r.Run.Reps)
-			sum.RunID, sum.Files = r.Run.RunID, r.Files
+			sum.RunID, sum.Files, sum.Labels, sum.Interrupted = r.Run.RunID, r.Files, r.Run.Labels, r.Interrupted
 			cells = append(cells, cell{sum, samples})
 		}
-		slices.SortFunc(cells, func(a, b cell) int { return compareCells(a.sum, b.sum) })
+		offered := 0.0
+		for _, c := range cells {
+			offered = max(offered, c.sum.OfferedOps)
+		}
+		slices.SortFunc(cells, func(a, b cell) int { return compareCells(a.sum, b.sum, offered > 0) })
 		sec := &Section{
 			Workload: k.workload, Workers: k.workers, Cores: k.cores, Pin: k.pin, Clients: k.clients,
 			Dispatch: k.dispatch, Threads: k.threads, Params: params(k.variant),
+			OfferedOps: offered,
 		}
 		for _, c := range cells {
 			sec.Cells = append(sec.Cells, c.sum)
@@ -84,6 +131,7 @@ func sections(r *RunReport) ([]*Section, []*Sample) {
 		}
 		out = append(out, sec)
 	}
+	borrowControls(out)
 	return out, ordered
 }
 
@@ -104,8 +152,10 @@ func workloadOrder(r *RunReport) map[string]int {
 }
 
 // compareCells puts controls first, then locks by median throughput, the
-// fastest first, then those without numbers and skipped ones last.
-func compareCells(a, b *CellSummary) int {
+// fastest first, then those without numbers and skipped ones last. In an open
+// loop the arrivals set the throughput: there the shortest p99 of acquire comes
+// first.
+func compareCells(a, b *CellSummary, open bool) int {
 	rank := func(c *CellSummary) int {
 		switch {
 		case c.Control:
@@ -117,13 +167,18 @@ func compareCells(a, b *CellSummary) int {
 		}
 		return 3
 	}
-	speed := func(c *CellSummary) float64 {
-		if c.Ranked() {
-			return c.Metrics.Throughput.Median
+	merit := func(c *CellSummary) float64 { // the smaller, the earlier
+		switch {
+		case !c.Ranked():
+			return 0
+		case !open:
+			return -c.Metrics.Throughput.Median
+		case c.Metrics.AcquireP99 == nil:
+			return math.Inf(1)
 		}
-		return 0
+		return c.Metrics.AcquireP99.Median
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(speed(b), speed(a)), strings.Compare(a.Lock, b.Lock))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(merit(a), merit(b)), strings.Compare(a.Lock, b.Lock))
 }
 
 // Ranked reports whether the cell's numbers mean anything beside others: some

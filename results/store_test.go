@@ -142,6 +142,9 @@ func TestDiskFull(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &fe) || !strings.HasPrefix(err.Error(), "/dev/full: write results: ") {
 		t.Errorf("got %v, want no space left on /dev/full", err)
 	}
+	if fe != nil && !strings.Contains(fe.Hint(), "nothing was written") {
+		t.Errorf("hint %q: nothing was written", fe.Hint())
+	}
 }
 
 func TestWriterRefusesWhatAReaderWould(t *testing.T) {
@@ -269,7 +272,7 @@ func TestReaderRefuses(t *testing.T) {
 		{"foreign, one line", "hello", 1, "", "not a record"},
 		{"binary", "\x7fELF\x02\x01\x01\x00\n\x00", 1, "", "not a record"},
 		{"foreign JSON", `{"a":1}` + "\n", 1, "type", "without a type"},
-		{"JSON array", "[1,2]\n", 1, "", "not a record"},
+		{"JSON array", "[1,2]\n", 1, "", "a JSON array, where an object is expected"},
 		{"no header", sample, 1, "type", "not with a run header"},
 		{"type is a number", `{"type":3}` + "\n", 1, "type", "number"},
 		{"newer schema", `{"type":"run","schema":2}` + "\n", 1, "schema", "version 2"},
@@ -294,6 +297,9 @@ func TestReaderRefuses(t *testing.T) {
 		{"share", edit(`"fairness":{}`, `"fairness":{"jain":1.5}`), 2, "fairness.jain", "1.5"},
 		{"percentage", edit(`"fairness":{}`, `"fairness":{},"contended_pct":101`), 2, "contended_pct", "101"},
 		{"percentiles", edit(`"fairness":{}`, `"fairness":{},"acquire":{"count":1,"p50_ns":9,"p90_ns":8}`), 2, "acquire.p90_ns", "below"},
+		{"sum of workers off by one", edit(`[500,500]`, `[500,501]`), 2, "per_worker_ops", "1001"},
+		{"histogram", edit(`"fairness":{}`, `"fairness":{},"acquire":{"count":1,"hdr":"HISTF***"}`), 2, "acquire.hdr", "no HdrHistogram"},
+		{"histogram of another kind", edit(`"fairness":{}`, `"fairness":{},"handoff":{"count":1,"hdr":"AAAA"}`), 2, "handoff.hdr", "no HdrHistogram"},
 		{"contradiction at the end", strings.TrimSuffix(edit(`"ops":1000`, `"ops":-1000`), "\n"), 2, "ops", "negative"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 )
 
 // Metrics are the estimates of one cell over its ok repetitions, named and in
-// units as in Sample. nil = no repetition had the figure.
+// units as in Sample. nil = no more than half of the repetitions had the figure.
+// WallNS and CPUNS are the inverse of rates (see perOp).
 type Metrics struct {
 	Throughput *Estimate `json:"throughput_ops_s,omitempty"`
 	WallNS     *Estimate `json:"wall_ns_per_op,omitempty"`
@@ -16,45 +17,81 @@ type Metrics struct {
 	AcquireP90  *Estimate `json:"acquire_p90_ns,omitempty"`
 	AcquireP99  *Estimate `json:"acquire_p99_ns,omitempty"`
 	AcquireP999 *Estimate `json:"acquire_p999_ns,omitempty"`
-	AcquireMax  *Estimate `json:"acquire_max_ns,omitempty"`
 	HandoffP50  *Estimate `json:"handoff_p50_ns,omitempty"`
 	HandoffP99  *Estimate `json:"handoff_p99_ns,omitempty"`
-	HandoffMax  *Estimate `json:"handoff_max_ns,omitempty"`
+	LatenessP99 *Estimate `json:"lateness_p99_ns,omitempty"` // open loop: of the harness itself
+	// The longest time of all repetitions, and what each repetition's longest
+	// was.
+	AcquireMax    *float64  `json:"acquire_max_ns,omitempty"`
+	AcquireRepMax *Estimate `json:"acquire_rep_max_ns,omitempty"`
+	HandoffMax    *float64  `json:"handoff_max_ns,omitempty"`
+	HandoffRepMax *Estimate `json:"handoff_rep_max_ns,omitempty"`
 
 	Jain   *Estimate `json:"jain,omitempty"`
-	MaxMin *Estimate `json:"max_min,omitempty"`
+	MaxMin *Estimate `json:"max_min,omitempty"` // infinite where a worker got nothing
 	RSD    *Estimate `json:"rsd,omitempty"`
 	LWSS   *Estimate `json:"lwss_median,omitempty"`
 	MTTR   *Estimate `json:"mttr_median,omitempty"`
 
-	Contended *Estimate `json:"contended_pct,omitempty"`
-	Coherence *Estimate `json:"coherence_ns,omitempty"`
-	Section   *Estimate `json:"section_measured_ns,omitempty"`
-	Think     *Estimate `json:"think_measured_ns,omitempty"`
-	Overlap   *Estimate `json:"overlap_pct,omitempty"`
-	Steal     *Estimate `json:"steal_pct,omitempty"`
-	CtxVol    *Estimate `json:"ctx_voluntary,omitempty"`
-	CtxInvol  *Estimate `json:"ctx_involuntary,omitempty"`
+	Contended   *Estimate `json:"contended_pct,omitempty"`
+	Coherence   *Estimate `json:"coherence_ns,omitempty"`
+	Section     *Estimate `json:"section_measured_ns,omitempty"`
+	Think       *Estimate `json:"think_measured_ns,omitempty"`
+	SectionMean *Estimate `json:"section_mean_ns,omitempty"`
+	ThinkMean   *Estimate `json:"think_mean_ns,omitempty"`
+	Overlap     *Estimate `json:"overlap_pct,omitempty"`
+	Steal       *Estimate `json:"steal_pct,omitempty"`
+	CtxVol      *Estimate `json:"ctx_voluntary,omitempty"`
+	CtxInvol    *Estimate `json:"ctx_involuntary,omitempty"`
+
+	// Shares of all operations, those that did not get the lock included.
+	TryFailed *Estimate `json:"try_failed_pct,omitempty"`
+	TimedOut  *Estimate `json:"timed_out_pct,omitempty"`
+	// Backlog is the share of an open loop's planned arrivals that had not been
+	// served at the stop.
+	Backlog *Estimate `json:"backlog_pct,omitempty"`
+}
+
+// all are the places of the estimates.
+func (m *Metrics) all() []**Estimate {
+	return []**Estimate{
+		&m.Throughput, &m.WallNS, &m.CPUNS,
+		&m.AcquireP50, &m.AcquireP90, &m.AcquireP99, &m.AcquireP999, &m.AcquireRepMax,
+		&m.HandoffP50, &m.HandoffP99, &m.HandoffRepMax, &m.LatenessP99,
+		&m.Jain, &m.MaxMin, &m.RSD, &m.LWSS, &m.MTTR,
+		&m.Contended, &m.Coherence, &m.Section, &m.Think, &m.SectionMean, &m.ThinkMean,
+		&m.Overlap, &m.Steal, &m.CtxVol, &m.CtxInvol, &m.TryFailed, &m.TimedOut, &m.Backlog,
+	}
+}
+
+// A PhaseSummary is one stage of a load that changes.
+type PhaseSummary struct {
+	Workers    int       `json:"workers"` // active
+	Throughput *Estimate `json:"throughput_ops_s"`
 }
 
 // A CellSummary is one cell of a run: what its repetitions were and say. In
 // JSON it is a record of type "summary".
 type CellSummary struct {
-	Type     string   `json:"type"` // "summary"
-	RunID    string   `json:"run_id"`
-	Files    []string `json:"files"` // that its run was read from
-	Cell     string   `json:"cell"`
-	Lock     string   `json:"lock"`
-	Family   string   `json:"family"`
-	Control  bool     `json:"control,omitempty"`
-	Workload string   `json:"workload"`
-	Workers  int      `json:"workers"`
-	Cores    int      `json:"cores"`
-	Pin      string   `json:"pin"`
-	Clients  int      `json:"clients"`
-	Dispatch string   `json:"dispatch"`
-	Threads  string   `json:"threads"`
-	RW       string   `json:"rw,omitempty"`
+	Type  string   `json:"type"` // "summary"
+	RunID string   `json:"run_id"`
+	Files []string `json:"files"` // that its run was read from
+	// Labels and Interrupted are the run's: an interrupted one was stopped
+	// before its plan was done.
+	Labels      map[string]string `json:"labels,omitempty"`
+	Interrupted bool              `json:"run_interrupted,omitempty"`
+	Cell        string            `json:"cell"`
+	Lock        string            `json:"lock"`
+	Family      string            `json:"family"`
+	Control     bool              `json:"control,omitempty"`
+	Workload    string            `json:"workload"`
+	Workers     int               `json:"workers"`
+	Cores       int               `json:"cores"`
+	Pin         string            `json:"pin"`
+	Clients     int               `json:"clients"`
+	Dispatch    string            `json:"dispatch"`
+	Threads     string            `json:"threads"`
+	RW          string            `json:"rw,omitempty"`
 
 	Reps     int            `json:"reps"`    // repetitions in the file
 	OKReps   int            `json:"ok_reps"` // those that the metrics are from
@@ -63,9 +100,12 @@ type CellSummary struct {
 	Reason   string         `json:"reason,omitempty"`     // of the first repetition with that outcome
 	WorstOf  int            `json:"worst_reps,omitempty"` // repetitions with that outcome, if it is not ok
 
-	Metrics  Metrics  `json:"metrics"` // without OKReps, empty
-	Marks    []Mark   `json:"marks,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	OfferedOps float64 `json:"offered_ops_s,omitempty"` // open loop: the arrival rate asked for
+
+	Metrics  Metrics        `json:"metrics"`          // without OKReps, empty
+	Phases   []PhaseSummary `json:"phases,omitempty"` // of a load that changes
+	Marks    []Mark         `json:"marks,omitempty"`
+	Warnings []string       `json:"warnings,omitempty"`
 }
 
 // outcomes from the best to the worst.
@@ -98,6 +138,10 @@ func Summarize(samples []*Sample, planned int) *CellSummary {
 		c.WorstOf = c.Outcomes[c.Outcome]
 	}
 	c.Metrics = metrics(ok)
+	c.Phases = phases(ok)
+	for _, s := range ok {
+		c.OfferedOps = max(c.OfferedOps, s.OfferedOps)
+	}
 	c.Marks = append(statMarks(c, ok, planned), flagMarks(samples)...)
 	c.Warnings = warnings(&c.Metrics)
 	return c
@@ -121,15 +165,19 @@ func statMarks(c *CellSummary, ok []*Sample, planned int) []Mark {
 			whole(MarkFew, "%d ok", n)
 		}
 	}
-	starved := 0
-	for _, s := range ok {
-		if s.Ops > 0 && len(s.PerWorkerOps) > 1 && slices.Min(s.PerWorkerOps) == 0 {
-			starved++
+	partial := func(word string, is func(*Sample) bool, detail string) {
+		k := 0
+		for _, s := range ok {
+			if is(s) {
+				k++
+			}
+		}
+		if k > 0 {
+			marks = append(marks, Mark{Word: word, K: k, N: n, Detail: detail})
 		}
 	}
-	if starved > 0 {
-		marks = append(marks, Mark{Word: MarkStarved, K: starved, N: n})
-	}
+	partial(MarkStarved, starved, "")
+	partial(MarkProbeDiffers, probeDiffers, fmt.Sprintf("more than %d times as fast or as slow", probeFactor))
 	// A skipped cell has one record: there is nothing to repeat.
 	if c.Reps < planned && c.Outcome != OutcomeSkipped {
 		marks = append(marks, Mark{Word: MarkIncomplete, K: c.Reps, N: planned, Detail: "in the file"})

@@ -47,6 +47,7 @@ func (s *Sample) Validate() error {
 	s.validateRates(&c)
 	c.latency("acquire", s.Acquire)
 	c.latency("handoff", s.Handoff)
+	c.latency("lateness", s.Lateness)
 	c.fairness(&s.Fairness)
 	c.pct("contended_pct", s.ContendedPct)
 	c.pct("overlap_pct", s.OverlapPct)
@@ -56,6 +57,8 @@ func (s *Sample) Validate() error {
 	c.positive("coherence_after_ns", s.CoherenceAfterNS)
 	c.positive("section_measured_ns", s.SectionMeasuredNS)
 	c.positive("think_measured_ns", s.ThinkMeasuredNS)
+	c.positive("section_mean_ns", s.SectionMeanNS)
+	c.positive("think_mean_ns", s.ThinkMeanNS)
 	for _, p := range s.Phases {
 		c.span("phases.elapsed_ns", p.ElapsedNS)
 		c.count("phases.ops", p.Ops)
@@ -94,7 +97,7 @@ func (s *Sample) validateCounts(c *checker) {
 		sum += n
 	}
 	if len(s.PerWorkerOps) > 0 {
-		c.require("per_worker_ops", near(float64(sum), float64(s.Ops)), "the sum is %d, ops is %d", sum, s.Ops)
+		c.require("per_worker_ops", sum == s.Ops, "the sum is %d, ops is %d", sum, s.Ops)
 	}
 	for _, ns := range s.PerWorkerNS {
 		c.span("per_worker_ns", ns)
@@ -193,6 +196,7 @@ func (c *checker) latency(field string, l *Latency) {
 		c.require(field+"."+p.name, p.ns >= last, "%d is below the percentile before it, %d", p.ns, last)
 		last = p.ns
 	}
+	c.require(field+".hdr", l.HDR == "" || plausibleHist(l.HDR), "is no HdrHistogram in base64")
 }
 
 func (c *checker) fairness(f *Fairness) {

@@ -103,8 +103,11 @@ func (w *Writer) Write(rec any) error {
 		return fmt.Errorf("write record to %s: %w", Printable(w.name), err)
 	}
 	if err := w.write(); err != nil {
-		w.err = &FileError{File: w.name, Err: fmt.Errorf("write results: %w", cause(err)),
-			Tip: "the records before this one are in the file"}
+		tip := "nothing was written; choose another path, or make room"
+		if w.good > 0 {
+			tip = "the records before this one are in the file"
+		}
+		w.err = &FileError{File: w.name, Err: fmt.Errorf("write results: %w", cause(err)), Tip: tip}
 	}
 	return w.err
 }

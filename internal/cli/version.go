@@ -54,17 +54,7 @@ func program() results.Program {
 }
 
 // version is the program's version in one word.
-func version() string {
-	p := program()
-	v := p.Version
-	if p.Revision != "" {
-		v += "+" + p.Revision[:min(12, len(p.Revision))]
-	}
-	if p.Dirty {
-		v += "-dirty"
-	}
-	return v
-}
+func version() string { return program().String() }
 
 // goInfo describes the toolchain and the build settings that change code.
 func goInfo() results.GoInfo {

@@ -4,13 +4,15 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
 	"lockbench/results"
 )
 
-// JSON writes an array of summary records, one a cell, of all runs.
+// JSON writes an array of summary records, one a cell, of all runs. Absent figures
+// are left out; null is an infinite one.
 func JSON(w io.Writer, rep *results.Report) error {
 	cells := []*results.CellSummary{} // an empty report is [], not null
 	for _, r := range rep.Runs {
@@ -28,8 +30,10 @@ type field struct {
 	get  func(c *results.CellSummary) string
 }
 
-// CSV writes one row a cell. Absent figures are empty; figures are medians
-// unless their name ends in _lo, _hi (bounds of the 95 % interval), _mad or _cv.
+// CSV writes one row a cell. Absent figures are empty, infinite ones "inf".
+// Figures are medians unless their name ends in _lo, _hi (bounds of the 95 %
+// interval), _mad or _cv; acquire_max_ns and handoff_max_ns are the longest of all
+// repetitions, _rep_max_ns the median of what was the longest in each.
 func CSV(w io.Writer, rep *results.Report) error {
 	out := csv.NewWriter(w)
 	fields := csvFields()
@@ -60,6 +64,8 @@ func csvFields() []field {
 	type metrics = results.Metrics
 	fields := []field{
 		{"run_id", func(c *cell) string { return c.RunID }},
+		{"run_interrupted", func(c *cell) string { return strconv.FormatBool(c.Interrupted) }},
+		{"labels", func(c *cell) string { return labelText(c.Labels, " ") }},
 		{"files", func(c *cell) string { return strings.Join(c.Files, " ") }},
 		{"cell", func(c *cell) string { return c.Cell }},
 		{"lock", func(c *cell) string { return c.Lock }},
@@ -92,7 +98,7 @@ func csvFields() []field {
 			field{name, of(func(e *results.Estimate) *float64 { return &e.Median })},
 			field{name + "_lo", of(func(e *results.Estimate) *float64 { return e.Lo })},
 			field{name + "_hi", of(func(e *results.Estimate) *float64 { return e.Hi })},
-			field{name + "_mad", of(func(e *results.Estimate) *float64 { return &e.MAD })},
+			field{name + "_mad", of(func(e *results.Estimate) *float64 { return e.MAD })},
 			field{name + "_cv", of(func(e *results.Estimate) *float64 { return e.CV })},
 		)
 	}
@@ -104,6 +110,9 @@ func csvFields() []field {
 			return ""
 		}})
 	}
+	longest := func(name string, get func(*metrics) *float64) {
+		fields = append(fields, field{name, func(c *cell) string { return number(get(&c.Metrics)) }})
+	}
 	full("throughput_ops_s", func(m *metrics) *results.Estimate { return m.Throughput })
 	full("wall_ns_per_op", func(m *metrics) *results.Estimate { return m.WallNS })
 	full("cpu_ns_per_op", func(m *metrics) *results.Estimate { return m.CPUNS })
@@ -111,10 +120,12 @@ func csvFields() []field {
 	brief("acquire_p90_ns", func(m *metrics) *results.Estimate { return m.AcquireP90 })
 	brief("acquire_p99_ns", func(m *metrics) *results.Estimate { return m.AcquireP99 })
 	brief("acquire_p999_ns", func(m *metrics) *results.Estimate { return m.AcquireP999 })
-	brief("acquire_max_ns", func(m *metrics) *results.Estimate { return m.AcquireMax })
+	longest("acquire_max_ns", func(m *metrics) *float64 { return m.AcquireMax })
+	brief("acquire_rep_max_ns", func(m *metrics) *results.Estimate { return m.AcquireRepMax })
 	brief("handoff_p50_ns", func(m *metrics) *results.Estimate { return m.HandoffP50 })
 	brief("handoff_p99_ns", func(m *metrics) *results.Estimate { return m.HandoffP99 })
-	brief("handoff_max_ns", func(m *metrics) *results.Estimate { return m.HandoffMax })
+	longest("handoff_max_ns", func(m *metrics) *float64 { return m.HandoffMax })
+	brief("handoff_rep_max_ns", func(m *metrics) *results.Estimate { return m.HandoffRepMax })
 	brief("jain", func(m *metrics) *results.Estimate { return m.Jain })
 	brief("max_min", func(m *metrics) *results.Estimate { return m.MaxMin })
 	brief("rsd", func(m *metrics) *results.Estimate { return m.RSD })
@@ -124,11 +135,24 @@ func csvFields() []field {
 	brief("coherence_ns", func(m *metrics) *results.Estimate { return m.Coherence })
 	brief("section_measured_ns", func(m *metrics) *results.Estimate { return m.Section })
 	brief("think_measured_ns", func(m *metrics) *results.Estimate { return m.Think })
+	brief("section_mean_ns", func(m *metrics) *results.Estimate { return m.SectionMean })
+	brief("think_mean_ns", func(m *metrics) *results.Estimate { return m.ThinkMean })
 	brief("overlap_pct", func(m *metrics) *results.Estimate { return m.Overlap })
 	brief("steal_pct", func(m *metrics) *results.Estimate { return m.Steal })
 	brief("ctx_voluntary", func(m *metrics) *results.Estimate { return m.CtxVol })
 	brief("ctx_involuntary", func(m *metrics) *results.Estimate { return m.CtxInvol })
+	brief("try_failed_pct", func(m *metrics) *results.Estimate { return m.TryFailed })
+	brief("timed_out_pct", func(m *metrics) *results.Estimate { return m.TimedOut })
+	brief("backlog_pct", func(m *metrics) *results.Estimate { return m.Backlog })
+	brief("lateness_p99_ns", func(m *metrics) *results.Estimate { return m.LatenessP99 })
 	return append(fields,
+		field{"offered_ops_s", func(c *cell) string {
+			if c.OfferedOps == 0 {
+				return ""
+			}
+			return number(&c.OfferedOps)
+		}},
+		field{"phases", phasesText},
 		field{"marks", func(c *cell) string {
 			var words []string
 			for _, m := range c.Marks {
@@ -141,9 +165,21 @@ func csvFields() []field {
 	)
 }
 
+// phasesText is "WORKERS:OPS_S" for each phase, with a space between them.
+func phasesText(c *results.CellSummary) string {
+	var parts []string
+	for _, p := range c.Phases {
+		parts = append(parts, strconv.Itoa(p.Workers)+":"+number(&p.Throughput.Median))
+	}
+	return strings.Join(parts, " ")
+}
+
 func number(v *float64) string {
-	if v == nil {
+	switch {
+	case v == nil:
 		return ""
+	case math.IsInf(*v, 1):
+		return infinite
 	}
 	return strconv.FormatFloat(*v, 'g', -1, 64)
 }

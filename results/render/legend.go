@@ -12,14 +12,57 @@ import (
 type entry struct{ word, text string }
 
 // glossary explains the columns to a reader who meets them for the first time.
-var glossary = []entry{
-	{"throughput", "acquisitions a second by all workers together, median of the repetitions"},
-	{"95 % interval", "how far the median may be off, in either direction; locks whose intervals overlap are not told apart"},
-	{"ns/op, cpu ns/op", "elapsed time, and processor time of all workers, by acquisitions"},
-	{"jain, max/min", "fairness: 1 = every worker got the same; jain 1/n = one of n got all; max/min = most by least acquisitions of a worker"},
-	{"LWSS", "how many different workers hold the lock within 1000 acquisitions (median)"},
-	{"acquire, handoff", "time to get the lock, and from a release to the next holder that was waiting; max is the longest of all repetitions"},
-	{"contended", "share of arrivals that found the lock taken"},
+func glossary(rep *results.Report) []entry {
+	out := []entry{
+		{"throughput", "acquisitions a second by all workers together, median of the repetitions"},
+		{"95 % interval", "the bounds of that median, in the same unit; locks whose intervals overlap are not told apart"},
+		{"time/op, cpu/op", "elapsed time, and processor time of all workers, by acquisitions: the inverse of the median rate, so that time/op is 1/throughput; inf = no acquisition in most repetitions"},
+		{"jain, max/min", "fairness: 1 = every worker got the same; jain 1/n = one of n got all; max/min = most by least acquisitions of a worker, inf = a worker got nothing in most repetitions"},
+		{"LWSS", "how many different workers hold the lock within 1000 acquisitions (median)"},
+		{"acquire, handoff", "time to get the lock, and from a release to the next holder that was waiting; max is the longest of all repetitions" + clockShare(rep)},
+		{"contended", "share of arrivals that found the lock taken"},
+	}
+	for _, x := range []struct {
+		head    string
+		entries []entry
+	}{
+		{"try\nfailed", []entry{{"try failed", "share of all operations that were tries and did not get the lock"}}},
+		{"timed\nout", []entry{{"timed out", "share of all operations that gave up waiting"}}},
+		{"back-\nlog", []entry{{"backlog", "open loop: share of the planned arrivals that were not served before the stop; throughput is what arrived, unless the lock cannot keep up: it ranks nothing here"}}},
+		{"late\np99", []entry{{"late", "open loop: how late the harness itself was after waiting for a planned arrival; latencies contain it"}}},
+	} {
+		if hasColumn(rep, x.head) {
+			out = append(out, x.entries...)
+		}
+	}
+	return append(out, entry{absent, "not measured, or in no more than half of the repetitions"})
+}
+
+func hasColumn(rep *results.Report, head string) bool {
+	for _, r := range rep.Runs {
+		for _, s := range r.Sections {
+			for i := range extras {
+				if extras[i].head == head && extras[i].shown(s) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// clockShare says how much of a latency is the clock's.
+func clockShare(rep *results.Report) string {
+	var costs []string
+	for _, r := range rep.Runs {
+		if c := r.Run.Clock.CostNS; c > 0 && !slices.Contains(costs, span(c)) {
+			costs = append(costs, span(c))
+		}
+	}
+	if len(costs) == 0 {
+		return "; the clock's own cost is in each"
+	}
+	return "; about " + strings.Join(costs, " or ") + " of each is reading the clock, not subtracted"
 }
 
 // meanings of the marks, in the order in which the legend lists them.
@@ -35,6 +78,8 @@ var meanings = []entry{
 	{results.MarkFew, fmt.Sprintf("fewer than %d repetitions: no 95 %% interval exists", results.MinReps)},
 	{results.MarkStarved, "a worker got nothing at all"},
 	{results.MarkIncomplete, "repetitions that were planned are not in the file"},
+	{results.MarkProbeDiffers, "the probe interval ran at another speed than the throughput interval; latencies may not describe it"},
+	{results.FlagFewOps, "fewer than 100 acquisitions a worker on average, because sections are long"},
 	{results.FlagCollapsed, "fewer than 100 acquisitions a worker on average: the lock came to a near stop"},
 	{results.FlagGC, "a garbage collection ran inside a measured interval"},
 	{results.FlagCoherence, "the cost of moving a cache line between the processors changed meanwhile"},
@@ -44,6 +89,7 @@ var meanings = []entry{
 	{results.FlagClock, "the cheap clock disagreed with the monotonic one"},
 	{results.FlagFewSamples, "too few latency samples for the high percentiles"},
 	{results.FlagNoRecovery, "throughput did not come back after a phase of high load"},
+	{results.FlagLate, "open loop: the harness itself was late for planned arrivals"},
 	{results.FlagBacklog, "arrivals came faster than they were served"},
 	{results.FlagDrain, "workers took long to leave after the stop"},
 	{results.FlagOverlap, "workers ran together for only a part of the interval"},
@@ -64,6 +110,9 @@ func legend(rep *results.Report) []entry {
 			}
 			used[wordControl] = used[wordControl] || c.Control
 			used[wordExclusive] = used[wordExclusive] || c.RW == "exclusive"
+			if c.Outcome == results.OutcomeViolation || c.Outcome == results.OutcomeSkipped && c.OKReps == 0 {
+				continue // their marks are not shown
+			}
 			for _, m := range c.Marks {
 				used[m.Word] = true
 			}
@@ -105,11 +154,7 @@ func closing(r *results.RunReport) string {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s/%s", run.Go.Version, run.Go.GOOS, run.Go.GOARCH)))
 	}
 	if run.Program.Version != "" {
-		v := "lockbench " + run.Program.Version
-		if run.Program.Dirty {
-			v += " (with uncommitted changes)"
-		}
-		parts = append(parts, v)
+		parts = append(parts, "lockbench "+run.Program.String())
 	}
 	return strings.Join(parts, "; ")
 }

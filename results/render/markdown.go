@@ -28,6 +28,9 @@ func Markdown(w io.Writer, rep *results.Report) error {
 		if host := r.Host.String(); host != "" {
 			fmt.Fprintf(&b, "- host: %s\n", escape(host))
 		}
+		if labels := labelsOf(r); labels != "" {
+			fmt.Fprintf(&b, "- labels: %s\n", escape(labels))
+		}
 		for _, d := range doubts(r) {
 			fmt.Fprintf(&b, "- doubt: %s\n", escape(d))
 		}
@@ -36,7 +39,7 @@ func Markdown(w io.Writer, rep *results.Report) error {
 		}
 		for _, s := range r.Sections {
 			fmt.Fprintf(&b, "\n### %s\n\n", escape(title(s)))
-			if err := grid(&b, s, markdownGrid()); err != nil {
+			if err := grid(&b, sectionSheet(s), markdownGrid()); err != nil {
 				return err
 			}
 			for i, a := range alarms(s) {
@@ -45,13 +48,19 @@ func Markdown(w io.Writer, rep *results.Report) error {
 				}
 				fmt.Fprintf(&b, "- **%s**\n", escape(a))
 			}
+			for _, g := range phaseGrids(s) {
+				fmt.Fprintf(&b, "\n%s:\n\n", phasesTitle)
+				if err := grid(&b, g, markdownGrid()); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	if hasCells(rep) {
-		markdownEntries(&b, "Columns", glossary)
+		markdownEntries(&b, "Columns", glossary(rep))
 		markdownEntries(&b, "Marks (k/n: in k of n repetitions)", legend(rep))
 		for _, r := range rep.Runs {
-			fmt.Fprintf(&b, "\n%s.\n", escape(closing(r)))
+			fmt.Fprintf(&b, "\n%s.\n", escape(ofRun(rep, r)+closing(r)))
 		}
 	}
 	_, err := w.Write(b.Bytes())
@@ -83,9 +92,9 @@ func markdownGrid() gridStyle {
 	return gridStyle{
 		opts: []tablewriter.Option{tablewriter.WithRenderer(renderer.NewMarkdown())},
 		head: func(s string) string {
-			// A header cell has one line: "con-\ntended" joins, "cpu\nns/op" gets a space.
+			// A header cell has one line: "con-\ntended" joins, "acquire\np50" gets a space.
 			s = strings.ReplaceAll(strings.TrimSpace(s), "-\n", "")
-			s = strings.ReplaceAll(s, "/\n", "/")
+			s = strings.ReplaceAll(strings.ReplaceAll(s, "/\n", "/"), "\n/", "/")
 			return escape(strings.ReplaceAll(s, "\n", " "))
 		},
 		text: escape,

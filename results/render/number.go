@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -12,12 +11,17 @@ import (
 // absent stands for a figure that was not measured. Zero is a figure.
 const absent = "-"
 
+// infinite stands for a quotient by nothing.
+const infinite = "inf"
+
 // three formats a non-negative number with three significant digits, without
 // an exponent and without cutting digits before the point.
 func three(v float64) string {
 	switch {
 	case v == 0:
 		return "0"
+	case math.IsInf(v, 1):
+		return infinite
 	case v < 0.001:
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
@@ -44,20 +48,35 @@ func rate(e *results.Estimate) string {
 	if e == nil {
 		return absent
 	}
-	v, p := scaled(e.Median, []string{"", "k", "M", "G", "T"})
+	return perSecond(e.Median)
+}
+
+var ratePrefixes = []string{"", "k", "M", "G", "T"}
+
+func perSecond(v float64) string {
+	v, p := scaled(v, ratePrefixes)
 	return three(v) + " " + p + "/s"
 }
 
-// halfWidth formats an interval: "±1.2 %".
-func halfWidth(e *results.Estimate) string {
-	pct, ok := e.HalfWidthPct()
-	switch {
-	case !ok:
+// interval formats the bounds of a rate in the unit that its median is printed
+// in: "1.20-8.90". A half-width in percent would suggest symmetry and, of a noisy
+// figure, a rate below zero. Bounds far from the median have prefixes of their own.
+func interval(e *results.Estimate) string {
+	if e == nil || e.Lo == nil {
 		return absent
-	case pct >= 99.95:
-		return fmt.Sprintf("±%.0f %%", pct)
 	}
-	return fmt.Sprintf("±%.1f %%", pct)
+	unit := 1.0
+	if v, _ := scaled(e.Median, ratePrefixes); v > 0 {
+		unit = e.Median / v
+	}
+	if e.Median > 0 && *e.Hi/unit < 9999.5 {
+		return three(*e.Lo/unit) + "-" + three(*e.Hi/unit)
+	}
+	own := func(v float64) string {
+		v, p := scaled(v, ratePrefixes)
+		return strings.TrimSpace(three(v) + " " + p)
+	}
+	return own(*e.Lo) + "-" + own(*e.Hi)
 }
 
 // whole formats like three, without zeros after the point: for figures that
@@ -72,6 +91,9 @@ func whole(v float64) string {
 
 // span formats a time given in nanoseconds: "1.23 µs".
 func span(ns float64) string {
+	if math.IsInf(ns, 1) {
+		return infinite
+	}
 	if ns < 999.5 {
 		return whole(ns) + " ns"
 	}
@@ -86,12 +108,11 @@ func medianSpan(e *results.Estimate) string {
 	return span(e.Median)
 }
 
-// longest is the largest of all repetitions, not the median of their maxima.
-func longest(e *results.Estimate) string {
-	if e == nil {
+func optionalSpan(ns *float64) string {
+	if ns == nil {
 		return absent
 	}
-	return span(e.Max)
+	return span(*ns)
 }
 
 func median(e *results.Estimate) string {
@@ -120,9 +141,17 @@ func index(e *results.Estimate) string {
 	return strconv.FormatFloat(e.Median, 'f', 3, 64)
 }
 
+// percent formats a share without feigned precision: "0.6 %", "84 %".
 func percent(e *results.Estimate) string {
 	if e == nil {
 		return absent
 	}
-	return whole(e.Median) + " %"
+	v := e.Median
+	switch {
+	case v > 0 && v < 0.05:
+		return "<0.1 %"
+	case v > 0 && v < 9.95:
+		return strconv.FormatFloat(v, 'f', 1, 64) + " %"
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64) + " %"
 }

@@ -36,6 +36,8 @@ func TestGolden(t *testing.T) {
 	for name, paths := range map[string][]string{
 		"run": {"testdata/run.jsonl"},
 		// Another run, cut off, with hostile names; and the first once more.
+		// An open loop, phases, tries, starvation, collapse, locked threads.
+		"special": {"testdata/special.jsonl"},
 		"several": {"testdata/hostile.jsonl", "testdata/run.jsonl", "./testdata/run.jsonl"},
 	} {
 		rep := load(t, paths...)
@@ -70,16 +72,29 @@ func TestGolden(t *testing.T) {
 
 func TestTableFits(t *testing.T) {
 	var out bytes.Buffer
-	if err := Table(&out, load(t, "testdata/run.jsonl")); err != nil {
+	if err := Table(&out, load(t, "testdata/run.jsonl", "testdata/special.jsonl")); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
-		// Rows with several marks may be longer: they are the exception.
-		if strings.HasPrefix(line, "lock ") && utf8.RuneCountInString(line) > 130 {
-			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
+		if n := utf8.RuneCountInString(line); n > maxColumns+1 && !strings.Contains(line, "; seed ") {
+			t.Errorf("%d columns: %s", n, line)
 		}
 		if strings.HasSuffix(line, " \n") {
 			t.Errorf("white space at the end: %q", line)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"", ""},
+		{"noisy", "noisy"},
+		{"noisy, coherence 3/7, gc", "noisy,\ncoherence 3/7,\ngc"},
+		{"skipped: for at most 2 workers", "skipped: for\nat most 2\nworkers"},
+		{"aaaaaaaaaaaaaaaaaaaa b", "aaaaaaaaaaaaaaaaaaaa\nb"},
+	} {
+		if got := wrap(tc.in, 14); got != tc.want {
+			t.Errorf("wrap(%q): got %q, want %q", tc.in, got, tc.want)
 		}
 	}
 }
@@ -103,6 +118,21 @@ func TestWriteErrors(t *testing.T) {
 		if err := f.Write(failing{}, rep); err == nil {
 			t.Errorf("%s: no error from a broken pipe", f.Name)
 		}
+	}
+}
+
+func TestInterval(t *testing.T) {
+	real := func(v float64) *float64 { return &v }
+	for _, tc := range []struct {
+		median, lo, hi float64
+		want           string
+	}{{9.39e6, 4.1e6, 20.3e6, "4.10-20.3"}, {900e3, 0, 1.2e6, "0-1200"}, {0, 0, 28900, "0-28.9 k"}, {1.31e9, 893e6, 1.5e9, "0.893-1.50"}, {58, 22, 57.8e6, "22.0-57.8 M"}, {0, 0, 0, "0-0"}} {
+		if got := interval(&results.Estimate{Median: tc.median, Lo: real(tc.lo), Hi: real(tc.hi)}); got != tc.want {
+			t.Errorf("interval of %v: got %q, want %q", tc, got, tc.want)
+		}
+	}
+	if got := interval(&results.Estimate{Median: 1}); got != absent {
+		t.Errorf("no interval: got %q", got)
 	}
 }
 
@@ -162,6 +192,38 @@ func TestBenchParses(t *testing.T) {
 	}
 }
 
+// TestBenchHasTheUnlucky: a repetition without an operation is a line, and no
+// figure comes from the others alone.
+func TestBenchHasTheUnlucky(t *testing.T) {
+	var out bytes.Buffer
+	if err := Bench(&out, load(t, "testdata/special.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	lines, idle := 0, 0
+	r := benchfmt.NewReader(&out, "bench")
+	for r.Scan() {
+		rec, ok := r.Result().(*benchfmt.Result)
+		if !ok || !strings.HasPrefix(rec.Name.String(), "Spin/") {
+			continue
+		}
+		lines++
+		rate, _ := rec.Value("ops/s")
+		sec, _ := rec.Value("sec/op")
+		if rate == 0 {
+			idle++
+			if sec != 0.1 {
+				t.Errorf("no operation: %g sec/op, want the interval", sec)
+			}
+		}
+		if _, ok := rec.Value("cpu-sec/op"); ok {
+			t.Errorf("%s has a figure that other repetitions lack", rec.Name)
+		}
+	}
+	if lines != 7 || idle != 5 {
+		t.Errorf("got %d lines, %d of them idle; want 7 and 5", lines, idle)
+	}
+}
+
 func TestBenchName(t *testing.T) {
 	for _, tc := range []struct{ in, want string }{
 		{"mcs/workload=moderate/workers=2", "Mcs/workload=moderate/workers=2"},
@@ -215,7 +277,7 @@ func TestNumbers(t *testing.T) {
 	for _, tc := range []struct {
 		in   float64
 		want string
-	}{{21, "21 ns"}, {9.6, "9.6 ns"}, {200, "200 ns"}, {999.4, "999 ns"}, {999.6, "1.00 µs"}, {1234, "1.23 µs"}, {999_600, "1.00 ms"}, {45e6, "45.0 ms"}, {3.6e12, "3600 s"}} {
+	}{{21, "21 ns"}, {9.6, "9.6 ns"}, {200, "200 ns"}, {999.4, "999 ns"}, {999.6, "1.00 µs"}, {1234, "1.23 µs"}, {999_600, "1.00 ms"}, {45e6, "45.0 ms"}, {3.6e12, "3600 s"}, {math.Inf(1), "inf"}} {
 		if got := span(tc.in); got != tc.want {
 			t.Errorf("span(%g): got %q, want %q", tc.in, got, tc.want)
 		}

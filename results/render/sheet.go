@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,37 +17,98 @@ type column struct {
 	cell func(c *results.CellSummary) string
 }
 
-// columns in order; the marks are last, because they may be long. Fairness
-// stands beside the speed that it qualifies.
-func columns() []column {
+// columns of a section, in order; the marks are last, because they may be long.
+// Fairness stands beside the speed that it qualifies. What few workloads have
+// is a column only where it says something.
+func columns(s *results.Section) []column {
 	m := func(f func(*results.Metrics) string) func(*results.CellSummary) string {
 		return func(c *results.CellSummary) string { return f(&c.Metrics) }
 	}
-	return []column{
+	cols := []column{
 		{"lock", true, func(c *results.CellSummary) string { return c.Lock }},
-		{"throughput", false, m(func(m *results.Metrics) string { return rate(m.Throughput) })},
-		{"95 %\ninterval", false, m(func(m *results.Metrics) string { return halfWidth(m.Throughput) })},
-		{"\nns/op", false, m(func(m *results.Metrics) string { return median(m.WallNS) })},
-		{"cpu\nns/op", false, m(func(m *results.Metrics) string { return median(m.CPUNS) })},
+		{"through-\nput", false, m(func(m *results.Metrics) string { return rate(m.Throughput) })},
+		{"95 %\ninterval", false, m(func(m *results.Metrics) string { return interval(m.Throughput) })},
+		{"time\n/op", false, m(func(m *results.Metrics) string { return medianSpan(m.WallNS) })},
+		{"cpu\n/op", false, m(func(m *results.Metrics) string { return medianSpan(m.CPUNS) })},
 		{"\njain", false, m(func(m *results.Metrics) string { return index(m.Jain) })},
-		{"max/\nmin", false, maxMin},
+		{"max/\nmin", false, m(func(m *results.Metrics) string { return median(m.MaxMin) })},
 		{"\nLWSS", false, m(func(m *results.Metrics) string { return medianWhole(m.LWSS) })},
 		{"acquire\np50", false, m(func(m *results.Metrics) string { return medianSpan(m.AcquireP50) })},
 		{"acquire\np99", false, m(func(m *results.Metrics) string { return medianSpan(m.AcquireP99) })},
-		{"acquire\nmax", false, m(func(m *results.Metrics) string { return longest(m.AcquireMax) })},
+		{"acquire\nmax", false, m(func(m *results.Metrics) string { return optionalSpan(m.AcquireMax) })},
 		{"handoff\np50", false, m(func(m *results.Metrics) string { return medianSpan(m.HandoffP50) })},
 		{"con-\ntended", false, m(func(m *results.Metrics) string { return percent(m.Contended) })},
-		{"\nmarks", true, marksOf},
 	}
+	for _, x := range extras {
+		if x.shown(s) {
+			cols = append(cols, column{x.head, false, m(x.text)})
+		}
+	}
+	shared := sharedMarks(s)
+	return append(cols, column{"\nmarks", true, func(c *results.CellSummary) string { return marksOf(s, c, shared) }})
 }
 
-// maxMin is infinite, not absent, when a worker got nothing in every
-// repetition.
-func maxMin(c *results.CellSummary) string {
-	if c.Metrics.MaxMin == nil && slices.ContainsFunc(c.Marks, func(m results.Mark) bool { return m.Word == results.MarkStarved }) {
-		return "inf"
+// An extra is a column that only some workloads have.
+type extra struct {
+	head string
+	of   func(*results.Metrics) *results.Estimate
+	zero bool // show it where all is 0, too
+	text func(*results.Metrics) string
+}
+
+func percentExtra(head string, of func(*results.Metrics) *results.Estimate) extra {
+	return extra{head: head, of: of, text: func(m *results.Metrics) string { return percent(of(m)) }}
+}
+
+var extras = []extra{
+	percentExtra("try\nfailed", func(m *results.Metrics) *results.Estimate { return m.TryFailed }),
+	percentExtra("timed\nout", func(m *results.Metrics) *results.Estimate { return m.TimedOut }),
+	{head: "back-\nlog", zero: true,
+		of:   func(m *results.Metrics) *results.Estimate { return m.Backlog },
+		text: func(m *results.Metrics) string { return percent(m.Backlog) }},
+	{head: "late\np99", zero: true,
+		of:   func(m *results.Metrics) *results.Estimate { return m.LatenessP99 },
+		text: func(m *results.Metrics) string { return medianSpan(m.LatenessP99) }},
+}
+
+func (x *extra) shown(s *results.Section) bool {
+	return slices.ContainsFunc(s.Cells, func(c *results.CellSummary) bool {
+		e := x.of(&c.Metrics)
+		return e != nil && (x.zero || e.Max > 0)
+	})
+}
+
+// cells are the rows of a section, led by the null row of another one if it has
+// none of its own.
+func cells(s *results.Section) []*results.CellSummary {
+	if s.Control == nil {
+		return s.Cells
 	}
-	return median(c.Metrics.MaxMin)
+	return append([]*results.CellSummary{s.Control}, s.Cells...)
+}
+
+// sharedMarks are the marks that every row with figures has in all its
+// repetitions: they are said once, in the title.
+func sharedMarks(s *results.Section) map[string]bool {
+	rows, have := 0, map[string]int{}
+	for _, c := range cells(s) {
+		if !c.Ranked() {
+			continue
+		}
+		rows++
+		for _, m := range c.Marks {
+			if m.K == m.N {
+				have[m.Word]++
+			}
+		}
+	}
+	shared := map[string]bool{}
+	for word, n := range have {
+		if n == rows && rows > 1 {
+			shared[word] = true
+		}
+	}
+	return shared
 }
 
 // Words that the marks column uses beside those of results.
@@ -63,7 +125,8 @@ const (
 	maxDoubt  = 130
 )
 
-func marksOf(c *results.CellSummary) string {
+// marksOf are the words of a row, without those in the title.
+func marksOf(s *results.Section, c *results.CellSummary, shared map[string]bool) string {
 	var words []string
 	switch c.Outcome {
 	case results.OutcomeOK:
@@ -79,15 +142,32 @@ func marksOf(c *results.CellSummary) string {
 		words = append(words, outcomeOf(c))
 	}
 	if c.Control {
-		words = append(words, wordControl)
+		words = append(words, wordControl+borrowedFrom(s, c))
 	}
 	if c.RW == "exclusive" {
 		words = append(words, wordExclusive)
 	}
 	for _, m := range c.Marks {
-		words = append(words, m.String())
+		if !shared[m.Word] {
+			words = append(words, m.String())
+		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// borrowedFrom says how a null row of another section was measured.
+func borrowedFrom(s *results.Section, c *results.CellSummary) string {
+	if c != s.Control {
+		return ""
+	}
+	var how []string
+	if c.Threads != s.Threads {
+		how = append(how, c.Threads+" threads")
+	}
+	if c.Dispatch != s.Dispatch {
+		how = append(how, "dispatch "+c.Dispatch)
+	}
+	return " (" + strings.Join(how, " and ") + ")"
 }
 
 // outcomeOf is loud, except for a skipped cell, where nothing is wrong.
@@ -108,14 +188,14 @@ func cut(s string, n int) string {
 
 // row is the cells of one line. Figures of a lock that let two workers in say
 // nothing, so that they are not shown beside those of correct locks.
-func row(c *results.CellSummary) []string {
+func row(cols []column, c *results.CellSummary) []string {
 	if c.Outcome == results.OutcomeViolation {
 		bare := *c
 		bare.Metrics = results.Metrics{}
 		c = &bare
 	}
 	var out []string
-	for _, col := range columns() {
+	for _, col := range cols {
 		out = append(out, col.cell(c))
 	}
 	return out
@@ -133,10 +213,24 @@ func title(s *results.Section) string {
 	if s.Threads == "locked" {
 		parts = append(parts, "locked threads")
 	}
-	if s.Dispatch == "interface" {
+	switch s.Dispatch {
+	case "interface":
 		parts = append(parts, "by interface calls")
+	case "external":
+		parts = append(parts, "in programs of their own")
 	}
-	return strings.Join(append(parts, s.Params...), ", ")
+	parts = append(parts, s.Params...)
+	if s.OfferedOps > 0 {
+		parts = append(parts, perSecond(s.OfferedOps)+" offered", "in order of acquire p99")
+	}
+	if s.Control == nil && !s.HasControl() {
+		parts = append(parts, "no null row")
+	}
+	text := strings.Join(parts, ", ")
+	if shared := slices.Sorted(maps.Keys(sharedMarks(s))); len(shared) > 0 {
+		text += " (every row: " + strings.Join(shared, ", ") + ")"
+	}
+	return text
 }
 
 func count(n int, what string) string {
@@ -154,7 +248,8 @@ func alarms(s *results.Section) []string {
 		case results.OutcomeViolation, results.OutcomeHang, results.OutcomeError:
 			line := fmt.Sprintf("%s: %s in %d of %s", c.Lock, strings.ToUpper(c.Outcome), c.WorstOf, count(c.Reps, "repetition"))
 			if c.Reason != "" {
-				line += ": " + cut(strings.TrimSpace(c.Reason), maxAlarm)
+				reason := strings.TrimPrefix(strings.TrimSpace(c.Reason), c.Outcome+": ")
+				line += ": " + cut(reason, maxAlarm)
 			}
 			out = append(out, line)
 		}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
@@ -16,6 +18,13 @@ import (
 // maxDoubts is how many of a host's doubts stand above a table; `lockbench env`
 // has all of them, with remedies.
 const maxDoubts = 5
+
+// maxColumns is the width that a table keeps to by wrapping its marks, if its
+// other columns leave them minMarks.
+const (
+	maxColumns = 140
+	minMarks   = 20
+)
 
 // Table writes a report for a terminal of 140 columns.
 func Table(w io.Writer, rep *results.Report) error {
@@ -35,11 +44,11 @@ func Table(w io.Writer, rep *results.Report) error {
 		}
 	}
 	if hasCells(rep) {
-		writeEntries(&b, "Columns", glossary)
+		writeEntries(&b, "Columns", glossary(rep))
 		writeEntries(&b, "Marks (k/n: in k of n repetitions)", legend(rep))
 		b.WriteString("\n")
 		for _, r := range rep.Runs {
-			fmt.Fprintf(&b, "%s.\n", closing(r))
+			fmt.Fprintf(&b, "%s%s.\n", ofRun(rep, r), closing(r))
 		}
 	}
 	_, err := w.Write(b.Bytes())
@@ -50,6 +59,9 @@ func tableRun(b *bytes.Buffer, r *results.RunReport) error {
 	if host := r.Host.String(); host != "" {
 		fmt.Fprintf(b, "host: %s\n", host)
 	}
+	if labels := labelsOf(r); labels != "" {
+		fmt.Fprintf(b, "labels: %s\n", labels)
+	}
 	for _, d := range doubts(r) {
 		fmt.Fprintf(b, "doubt: %s\n", d)
 	}
@@ -58,11 +70,19 @@ func tableRun(b *bytes.Buffer, r *results.RunReport) error {
 	}
 	for _, s := range r.Sections {
 		fmt.Fprintf(b, "\n%s\n", title(s))
-		if err := grid(b, s, plainGrid()); err != nil {
+		if err := grid(b, sectionSheet(s), plainGrid()); err != nil {
 			return err
 		}
 		for _, a := range alarms(s) {
 			fmt.Fprintf(b, "!!! %s\n", a)
+		}
+		for i, g := range phaseGrids(s) {
+			if i == 0 {
+				fmt.Fprintf(b, "%s:\n", phasesTitle)
+			}
+			if err := grid(b, g, plainGrid()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -82,11 +102,26 @@ func doubts(r *results.RunReport) []string {
 }
 
 func runName(r *results.RunReport) string {
-	name := "run " + r.Run.RunID
-	for k, v := range sorted(r.Run.Labels) {
-		name += fmt.Sprintf(" %s=%s", k, v)
+	return "run " + r.Run.RunID + ": " + strings.Join(r.Files, ", ")
+}
+
+// ofRun says which of several runs a line is about.
+func ofRun(rep *results.Report, r *results.RunReport) string {
+	if len(rep.Runs) < 2 {
+		return ""
 	}
-	return name + ": " + strings.Join(r.Files, ", ")
+	return "run " + r.Run.RunID + ": "
+}
+
+// labelsOf are the run's labels, "" without any.
+func labelsOf(r *results.RunReport) string { return labelText(r.Run.Labels, ", ") }
+
+func labelText(labels map[string]string, sep string) string {
+	var parts []string
+	for k, v := range sorted(labels) {
+		parts = append(parts, k+"="+v)
+	}
+	return strings.Join(parts, sep)
 }
 
 func hasCells(rep *results.Report) bool {
@@ -104,16 +139,34 @@ func writeEntries(b *bytes.Buffer, head string, entries []entry) {
 	}
 	fmt.Fprintf(b, "\n%s:\n", head)
 	for _, e := range entries {
-		fmt.Fprintf(b, "  %-16s  %s\n", e.word, e.text)
+		const indent = 20
+		text := fill(strings.SplitAfter(e.text, " "), maxColumns-indent)
+		fmt.Fprintf(b, "  %-16s  %s\n", e.word, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)))
 	}
+}
+
+// A sheet is a table before it is drawn.
+type sheet struct {
+	name  string // for errors
+	cols  []column
+	rows  [][]string
+	marks bool // the last column has marks
+}
+
+func sectionSheet(s *results.Section) sheet {
+	g := sheet{name: s.Workload, cols: columns(s), marks: true}
+	for _, c := range cells(s) {
+		g.rows = append(g.rows, row(g.cols, c))
+	}
+	return g
 }
 
 // A gridStyle is what differs between a terminal and markdown.
 type gridStyle struct {
-	opts     []tablewriter.Option
-	head     func(string) string
-	text     func(string) string
-	trimLine bool
+	opts  []tablewriter.Option
+	head  func(string) string
+	text  func(string) string
+	plain bool // wrap marks; no white space at the end of lines
 }
 
 func plainGrid() gridStyle {
@@ -130,17 +183,17 @@ func plainGrid() gridStyle {
 			tablewriter.WithRenderer(renderer.NewBlueprint(none)),
 			tablewriter.WithPadding(tw.Padding{Left: "", Right: "  ", Overwrite: true}),
 		},
-		head:     func(s string) string { return s },
-		text:     func(s string) string { return s },
-		trimLine: true,
+		head:  func(s string) string { return s },
+		text:  func(s string) string { return s },
+		plain: true,
 	}
 }
 
-// grid writes the cells of a section.
-func grid(w io.Writer, s *results.Section, style gridStyle) error {
+// grid draws a sheet.
+func grid(w io.Writer, g sheet, style gridStyle) error {
 	var heads []string
 	var aligns []tw.Align
-	for _, c := range columns() {
+	for _, c := range g.cols {
 		heads = append(heads, style.head(c.head))
 		align := tw.AlignRight
 		if c.left {
@@ -154,31 +207,84 @@ func grid(w io.Writer, s *results.Section, style gridStyle) error {
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithTrimLine(tw.Off),  // keeps the empty first line of a one-line head
-		tablewriter.WithEastAsian(tw.Off), // "±" and "µ" are one column wide, whatever LANG says
+		tablewriter.WithEastAsian(tw.Off), // "µ" is one column wide, whatever LANG says
 		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: aligns}),
 		tablewriter.WithRowAlignmentConfig(tw.CellAlignment{PerColumn: aligns}),
 	)
 	t := tablewriter.NewTable(&b, opts...)
 	t.Header(heads)
-	for _, c := range s.Cells {
-		cells := row(c)
+	room := marksRoom(g)
+	for _, cells := range g.rows {
+		cells = slices.Clone(cells)
 		for i := range cells {
+			if style.plain && g.marks && i == len(cells)-1 {
+				cells[i] = wrap(cells[i], room)
+			}
 			cells[i] = style.text(cells[i])
 		}
 		if err := t.Append(cells); err != nil {
-			return fmt.Errorf("table row of %s: %w", c.Lock, err)
+			return fmt.Errorf("table row of %s: %w", cells[0], err)
 		}
 	}
 	if err := t.Render(); err != nil {
-		return fmt.Errorf("table of %s: %w", s.Workload, err)
+		return fmt.Errorf("table of %s: %w", g.name, err)
 	}
+	head := 0 // columns of the head, which is above the rule
 	for line := range strings.Lines(b.String()) {
-		if style.trimLine {
-			line = strings.TrimRight(line, " \n") + "\n"
+		if style.plain {
+			line = strings.TrimRight(line, " \n")
+			if strings.Trim(line, "-") == "" {
+				line = line[:min(head, len(line))]
+			}
+			head = max(head, utf8.RuneCountInString(line))
+			line += "\n"
 		}
 		if _, err := io.WriteString(w, line); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// marksRoom is what the other columns leave to the marks.
+func marksRoom(g sheet) int {
+	room := maxColumns
+	for i, c := range g.cols[:len(g.cols)-1] {
+		width := 0
+		for line := range strings.SplitSeq(c.head, "\n") {
+			width = max(width, utf8.RuneCountInString(line))
+		}
+		for _, r := range g.rows {
+			width = max(width, utf8.RuneCountInString(r[i]))
+		}
+		room -= width + 2
+	}
+	return max(room, minMarks)
+}
+
+// wrap breaks marks into lines of at most width runes, after a comma if it can,
+// else between words.
+func wrap(s string, width int) string {
+	var pieces []string
+	for part := range strings.SplitAfterSeq(s, ", ") {
+		if utf8.RuneCountInString(part) <= width {
+			pieces = append(pieces, part)
+		} else {
+			pieces = append(pieces, strings.SplitAfter(part, " ")...)
+		}
+	}
+	return fill(pieces, width)
+}
+
+// fill joins pieces to lines of at most width runes, if none is longer.
+func fill(pieces []string, width int) string {
+	var lines []string
+	cur := ""
+	for _, p := range pieces {
+		if cur != "" && utf8.RuneCountInString(cur+strings.TrimRight(p, " ")) > width {
+			lines, cur = append(lines, strings.TrimRight(cur, " ")), ""
+		}
+		cur += p
+	}
+	return strings.Join(append(lines, cur), "\n")
 }
