@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lockbench/impls"
 	"lockbench/internal/cell"
@@ -112,7 +114,7 @@ func (a *app) fail(err error) int {
 	if errors.As(err, &run) {
 		code = exitcode.Runtime
 	}
-	fmt.Fprintf(a.env.Stderr, "lockbench: error: %s\n", results.Printable(err.Error()))
+	fmt.Fprintf(a.env.Stderr, "lockbench: error: %s\n", results.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
 	if hint != "" {
 		fmt.Fprintf(a.env.Stderr, "lockbench: hint: %s\n", results.Printable(hint))
 	}
@@ -140,14 +142,53 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.env.Stdin)
 	root.SetOut(a.env.Stdout)
 	root.SetErr(a.env.Stderr)
+	root.Version = version()
+	root.SetVersionTemplate("lockbench {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &engine.UsageError{Err: err, Hint: "see: " + cmd.CommandPath() + " --help"}
+		return &engine.UsageError{Err: err, Hint: flagHint(cmd, err)}
 	})
 	root.AddCommand(a.runCmd(), a.planCmd(), a.listCmd(), a.reportCmd(), a.envCmd(), a.versionCmd())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	wrapArgs(root)
 	return root
+}
+
+// flagHint names the flags that an unknown one may have meant.
+func flagHint(cmd *cobra.Command, err error) string {
+	hint := "see: " + cmd.CommandPath() + " --help"
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return hint
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	var did []string
+	for _, n := range near.Names(unknown.GetSpecifiedName(), names) {
+		did = append(did, "--"+n)
+	}
+	if len(did) == 0 {
+		return hint
+	}
+	return "did you mean " + strings.Join(did, ", ") + "? " + hint
+}
+
+// noArgs refuses arguments.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments: %q", cmd.Name(), args[0])
+	}
+	return nil
+}
+
+// badFormat is the error about a value of --format.
+func badFormat(got string, want ...string) error {
+	text := strings.Join(want, " or ")
+	hint := "formats: " + strings.Join(want, ", ")
+	if n := near.Names(got, want); len(n) > 0 {
+		hint = "did you mean " + n[0] + "? " + hint
+	}
+	return usageErr(fmt.Errorf("--format: %q: want %s", got, text), hint)
 }
 
 // wrapArgs turns cobra's errors about arguments into usage errors.

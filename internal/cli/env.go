@@ -13,9 +13,10 @@ func (a *app) envCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "show what this host is, what about it makes numbers doubtful, and the remedy",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 	}
 	format := cmd.Flags().String("format", "text", "text or json")
+	completeWords(cmd, "format", "text", "json")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		h := host.Collect()
 		switch *format {
@@ -34,7 +35,7 @@ func (a *app) envCmd() *cobra.Command {
 				Calibration engine.Calibration `json:"calibration"`
 			}{h, h.Doubts(), engine.Calibrate(invariant(h))})
 		}
-		return usageErr(fmt.Errorf("--format: %q: want text or json", *format), "")
+		return badFormat(*format, "text", "json")
 	}
 	return cmd
 }

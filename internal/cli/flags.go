@@ -23,16 +23,17 @@ type specFlags struct {
 	seed                                      uint64
 	pin, dispatch                             string
 	oversubscribe                             float64
+	labels                                    map[string]string // of the file
 }
 
-func addSpecFlags(cmd *cobra.Command) *specFlags {
+func (a *app) addSpecFlags(cmd *cobra.Command) *specFlags {
 	f := &specFlags{set: cmd.Flags(), knobs: map[string]*string{}, spec: engine.Default()}
 	d := f.spec
 	fs := f.set
 	fs.SortFlags = false
 	fs.StringSliceVar(&f.locks, "lock", d.Locks, "locks: names, commas, globs, or all")
-	fs.StringSliceVar(&f.workloads, "workload", nil, "workloads: names of presets (default uncontended,max-contention,moderate)")
-	fs.StringSliceVar(&f.workers, "workers", nil, "numbers of workers: 1,2,4 or 1:8, all (the cores, at least 2), or a multiple of the cores such as 4x (default: the workload's)")
+	fs.StringSliceVar(&f.workloads, "workload", nil, "workloads: names of presets, commas, globs, or all (default uncontended,max-contention,moderate)")
+	fs.StringSliceVar(&f.workers, "workers", nil, "numbers of workers: 1,2,4 or 1:8, all (the cores, at least 2), or a multiple of the cores such as 4x, rounded (default: the workload's)")
 	fs.StringSliceVar(&f.cores, "cores", nil, "numbers of cores, affinity mask and GOMAXPROCS together: 1,2 or 1:2 (default: all)")
 	fs.StringVar(&f.pin, "pin", d.Pin, "pin workers to processors: none, compact or scatter")
 	fs.DurationVar(&f.spec.Duration, "duration", d.Duration, "length of the throughput interval")
@@ -51,6 +52,7 @@ func addSpecFlags(cmd *cobra.Command) *specFlags {
 		fs.Var(&textValue{p: f.knobs[k.Name], typ: k.Value}, k.Name, "workload: "+k.Help)
 	}
 	fs.Float64Var(&f.oversubscribe, "oversubscribe", 0, "workload: so many workers a core, short for --workers Nx")
+	a.completeSpec(cmd)
 	return f
 }
 
@@ -65,26 +67,26 @@ func (v *textValue) Set(s string) error { *v.p = s; return nil }
 func (v *textValue) Type() string       { return v.typ }
 
 // build makes the spec: defaults, then the file, then the flags that were given.
-func (f *specFlags) build() (engine.Spec, error) {
+// check finds what is wrong with a spec.
+func (f *specFlags) build(check func(engine.Spec) error) (engine.Spec, error) {
 	s := engine.Default()
 	if f.set.Changed("file") {
-		if err := readSpecFile(f.file, &s); err != nil {
+		file := specFile{spec: s, check: check}
+		if err := file.read(f.file); err != nil {
 			return s, err
 		}
+		s, f.labels = file.spec, file.labels
 	}
 	changed := f.set.Changed
 	if changed("lock") {
 		s.Locks = f.locks
 	}
 	if changed("workload") {
-		s.Workloads = nil
-		for _, name := range f.workloads {
-			w, err := workloads.Get(strings.TrimSpace(name))
-			if err != nil {
-				return s, usageErr(err, "")
-			}
-			s.Workloads = append(s.Workloads, w)
+		ws, err := workloads.Select(f.workloads)
+		if err != nil {
+			return s, usageErr(err, "see: lockbench list workloads")
 		}
+		s.Workloads = ws
 	}
 	for _, k := range workloads.Knobs() {
 		if !changed(k.Name) {
@@ -132,14 +134,14 @@ func (f *specFlags) build() (engine.Spec, error) {
 		if changed("duration") || changed("probe") {
 			return s, usageErr(fmt.Errorf("--ops and --duration or --probe exclude each other"), "--ops fixes the work, --duration the time")
 		}
-		if s.Ops == 0 {
-			return s, usageErr(fmt.Errorf("--ops: 0: want a number above 0"), "")
+		if s.Ops <= 0 {
+			return s, usageErr(fmt.Errorf("--ops: %d: want a number above 0", s.Ops), "--ops is the number of operations of all workers together, such as 100000")
 		}
 	}
 	for _, r := range f.runners {
 		name, path, ok := strings.Cut(r, "=")
 		if !ok || name == "" || path == "" {
-			return s, usageErr(fmt.Errorf("--runner: %q: want NAME=PATH", r), "")
+			return s, usageErr(fmt.Errorf("--runner: %q: want NAME=PATH", r), "for instance --runner toy=./toy-runner")
 		}
 		if s.Runners == nil {
 			s.Runners = map[string]string{}
@@ -159,7 +161,7 @@ func usageErr(err error, hint string) error {
 // hintOf returns the error's own hint, or the given one.
 func hintOf(err error, hint string) string {
 	for e := err; e != nil; {
-		if h, ok := e.(hinted); ok {
+		if h, ok := e.(hinted); ok && h.Hint() != "" {
 			return h.Hint()
 		}
 		u, ok := e.(interface{ Unwrap() error })
@@ -232,7 +234,10 @@ func parseLabels(pairs []string) (map[string]string, error) {
 	for _, p := range pairs {
 		k, v, ok := strings.Cut(p, "=")
 		if !ok || k == "" {
-			return nil, usageErr(fmt.Errorf("--label: %q: want KEY=VALUE", p), "")
+			return nil, usageErr(fmt.Errorf("--label: %q: want KEY=VALUE", p), "for instance --label branch=main")
+		}
+		if _, twice := out[k]; twice {
+			return nil, usageErr(fmt.Errorf("--label: %q is given twice", k), "give each label a key of its own")
 		}
 		out[k] = v
 	}

@@ -23,8 +23,9 @@ func (a *app) listCmd() *cobra.Command {
 		{"locks", "list the locks", a.lockTable, a.lockJSON},
 		{"workloads", "list the presets and the knobs of workloads", workloadTable, workloadJSON},
 	} {
-		cmd := &cobra.Command{Use: l.name, Short: l.short, Args: cobra.NoArgs}
+		cmd := &cobra.Command{Use: l.name, Short: l.short, Args: noArgs}
 		format := cmd.Flags().String("format", "table", "table or json")
+		completeWords(cmd, "format", "table", "json")
 		cmd.RunE = func(*cobra.Command, []string) error {
 			switch *format {
 			case "table":
@@ -32,7 +33,7 @@ func (a *app) listCmd() *cobra.Command {
 			case "json":
 				return l.json(a.env.Stdout)
 			}
-			return usageErr(fmt.Errorf("--format: %q: want table or json", *format), "")
+			return badFormat(*format, "table", "json")
 		}
 		list.AddCommand(cmd)
 	}

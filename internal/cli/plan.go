@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -17,15 +18,20 @@ func (a *app) planCmd() *cobra.Command {
 		Use:   "plan",
 		Short: "show what run would measure, what it would skip and how long it would take",
 		Long:  "Takes the flags of run. Runs nothing and writes no file.",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 	}
-	f := addSpecFlags(cmd)
+	f := a.addSpecFlags(cmd)
 	format := cmd.Flags().String("format", "table", "table, or json (with the order of all repetitions)")
+	completeWords(cmd, "format", "table", "json")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if *format != "table" && *format != "json" {
-			return usageErr(fmt.Errorf("--format: %q: want table or json", *format), "")
+			return badFormat(*format, "table", "json")
 		}
 		p, err := a.plan(f, host.Collect())
+		if errors.Is(err, engine.ErrNothing) {
+			fmt.Fprintf(a.env.Stderr, "lockbench: note: run would refuse this: %v\n", err)
+			err = nil
+		}
 		if err != nil {
 			return err
 		}
@@ -42,6 +48,9 @@ func planTable(w io.Writer, p *engine.Plan) error {
 	skipped := 0
 	for _, c := range p.Cells {
 		what := fmt.Sprint(p.Spec.Reps)
+		if len(p.Steps) == 0 {
+			what = "0" // nothing to measure beside it
+		}
 		if c.Skip != "" {
 			skipped++
 			what = "skipped: " + c.Skip

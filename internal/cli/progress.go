@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -13,12 +15,13 @@ import (
 	"lockbench/results"
 )
 
+var progressModes = []string{"auto", "plain", "none"}
+
 func checkProgress(mode string) error {
-	switch mode {
-	case "auto", "plain", "none":
+	if slices.Contains(progressModes, mode) {
 		return nil
 	}
-	return usageErr(fmt.Errorf("--progress: %q: want auto, plain or none", mode), "")
+	return usageErr(fmt.Errorf("--progress: %q: want auto, plain or none", mode), "auto is a bar on a terminal, plain a line a repetition")
 }
 
 // progress shows on stderr how a run gets on.
@@ -61,7 +64,7 @@ func (p *progress) End(_ engine.Step, s *results.Sample) {
 	if s.Outcome == results.OutcomeOK {
 		text = fmt.Sprintf("%.4g ops/s", s.ThroughputOps)
 	} else if s.Reason != "" {
-		text += ": " + results.Printable(s.Reason)
+		text += ": " + results.Printable(strings.TrimPrefix(s.Reason, s.Outcome+": "))
 	}
 	fmt.Fprintln(p.w, text)
 }

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"lockbench/results"
+	"lockbench/results/render"
 )
 
 func (a *app) reportCmd() *cobra.Command {
@@ -14,9 +16,15 @@ func (a *app) reportCmd() *cobra.Command {
 		Short:   "print the results in files",
 		Long:    "Prints results that run --out wrote. Runs are never pooled; parts of one run in several files are put together.",
 		Example: "  lockbench report run.jsonl\n  lockbench report run.jsonl --format bench > new.txt && benchstat old.txt new.txt",
-		Args:    cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, files []string) error {
+			if len(files) == 0 {
+				return errors.New("report what? no file is given")
+			}
+			return nil
+		},
 	}
 	name := cmd.Flags().String("format", "table", "one of "+formatNames())
+	completeWords(cmd, "format", render.Names()...)
 	cmd.RunE = func(_ *cobra.Command, files []string) error {
 		format, err := lookupFormat(*name)
 		if err != nil {
@@ -25,7 +33,11 @@ func (a *app) reportCmd() *cobra.Command {
 		b := results.NewBuilder()
 		for _, f := range files {
 			if err := b.AddFile(f); err != nil {
-				return usageErr(err, "lockbench report reads files that lockbench run --out wrote")
+				hint := "lockbench report reads files that lockbench run --out wrote"
+				if f == "-" {
+					hint = "to read standard input: lockbench report /dev/stdin"
+				}
+				return usageErr(err, hint)
 			}
 		}
 		rep := b.Report()

@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,9 +32,9 @@ func (a *app) runCmd() *cobra.Command {
 			"  lockbench run --lock 'mcs*,mutex' --workload moderate --workers 1:4\n" +
 			"  lockbench run --lock ticket,ticket-park --workload oversubscribed --out run.jsonl\n" +
 			"  lockbench run -f matrix.yaml --format markdown",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 	}
-	f := addSpecFlags(cmd)
+	f := a.addSpecFlags(cmd)
 	var o runOptions
 	fs := cmd.Flags()
 	fs.StringVar(&o.out, "out", "", "write all records to this file, JSON lines")
@@ -39,6 +42,8 @@ func (a *app) runCmd() *cobra.Command {
 	fs.StringVar(&o.format, "format", "table", "what to print: "+formatNames())
 	fs.StringVar(&o.progress, "progress", "auto", "auto (a bar on a terminal), plain (a line a repetition) or none")
 	fs.StringArrayVar(&o.labels, "label", nil, "KEY=VALUE, kept in the header of the results; may be repeated")
+	completeWords(cmd, "format", render.Names()...)
+	completeWords(cmd, "progress", progressModes...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), f, o) }
 	return cmd
 }
@@ -59,7 +64,7 @@ func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
 	if err := checkProgress(o.progress); err != nil {
 		return err
 	}
-	labels, err := parseLabels(o.labels)
+	given, err := parseLabels(o.labels)
 	if err != nil {
 		return err
 	}
@@ -68,6 +73,9 @@ func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	labels := map[string]string{}
+	maps.Copy(labels, f.labels)
+	maps.Copy(labels, given)
 	if err := checkRunners(plan.Spec); err != nil {
 		return err
 	}
@@ -104,9 +112,17 @@ func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
 	return nil
 }
 
-// plan makes the plan that flags and file ask for.
+// plan makes the plan that flags and file ask for. With engine.ErrNothing the plan
+// is there, too: of skipped cells.
 func (a *app) plan(f *specFlags, h host.Info) (*engine.Plan, error) {
-	spec, err := f.build()
+	m := machine(h)
+	spec, err := f.build(func(s engine.Spec) error {
+		if err := s.Validate(m); err != nil {
+			return err
+		}
+		_, err := engine.Select(slices.Concat(a.catalogue, a.broken), s.Locks)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +134,7 @@ func (a *app) plan(f *specFlags, h host.Info) (*engine.Plan, error) {
 			}
 		}
 	}
-	return engine.NewPlan(spec, catalogue, machine(h))
+	return engine.NewPlan(spec, catalogue, m)
 }
 
 // conclude sets the exit code and says on stderr what the table may hide.
@@ -211,16 +227,7 @@ func (r *recorder) put(v any, rec results.Record) error {
 	return r.builder.Add(inMemory, rec)
 }
 
-func formatNames() string {
-	text := ""
-	for _, n := range render.Names() {
-		if text != "" {
-			text += ", "
-		}
-		text += n
-	}
-	return text
-}
+func formatNames() string { return strings.Join(render.Names(), ", ") }
 
 func lookupFormat(name string) (render.Format, error) {
 	f, err := render.Lookup(name)

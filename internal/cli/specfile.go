@@ -5,51 +5,345 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 
 	"lockbench/internal/engine"
+	"lockbench/internal/near"
+	"lockbench/workloads"
 )
 
 // maxSpecFile bounds a settings file, in bytes.
 const maxSpecFile = 1 << 20
 
-// readSpecFile reads a YAML file over the defaults in s. Unknown keys, wrong
-// types and doubled keys are errors with line and column.
-func readSpecFile(path string, s *engine.Spec) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return usageErr(fmt.Errorf("read settings: %w", err), "-f wants a YAML file, see README.md")
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSpecFile+1))
-	if err != nil {
-		return usageErr(fmt.Errorf("read settings: %w", err), "")
-	}
-	if len(b) > maxSpecFile {
-		return usageErr(fmt.Errorf("read settings: %s is larger than %d bytes", path, maxSpecFile), "-f wants a YAML file, see README.md")
-	}
-	return decodeSpec(path, b, s)
+const hintFile = "-f wants a YAML file, see README.md"
+
+// A specFile is what a settings file says, over the defaults in spec.
+type specFile struct {
+	spec   engine.Spec
+	labels map[string]string
+	// check reports what is wrong with a spec that has one setting of the file,
+	// so that the error can have its place; nil checks nothing.
+	check func(engine.Spec) error
 }
 
-// decodeSpec decodes the settings in b.
-func decodeSpec(name string, b []byte, s *engine.Spec) error {
-	if err := yaml.UnmarshalWithOptions(b, s, yaml.Strict()); err != nil {
-		return usageErr(fmt.Errorf("%s:%w", name, &yamlError{err}), "keys are the names of the flags of lockbench run, see README.md")
+// read reads the settings in the YAML file at path.
+func (f *specFile) read(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return usageErr(fmt.Errorf("read settings: %w", err), hintFile)
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, maxSpecFile+1))
+	if err != nil {
+		return usageErr(fmt.Errorf("read settings: %w", err), hintFile)
+	}
+	if len(b) > maxSpecFile {
+		return usageErr(fmt.Errorf("read settings: %s is larger than %d bytes", path, maxSpecFile), hintFile)
+	}
+	return f.decode(path, b)
+}
+
+// decode decodes the settings in b. An error has line and column.
+func (f *specFile) decode(name string, b []byte) error {
+	err := f.document(b)
+	if err == nil {
+		return nil
+	}
+	var at *placedError
+	if !errors.As(err, &at) {
+		return usageErr(fmt.Errorf("%s: %w", name, err), hintFile)
+	}
+	return usageErr(fmt.Errorf("%s:%w", name, at), at.hint)
+}
+
+// placedError is an error at a place of the file, printed "LINE:COLUMN: what".
+type placedError struct {
+	line, column int
+	err          error
+	hint         string
+}
+
+func (e *placedError) Unwrap() error { return e.err }
+func (e *placedError) Error() string { return fmt.Sprintf("%d:%d: %v", e.line, e.column, e.err) }
+
+// at places an error at a node. An error with a hint of its own keeps it.
+func at(n ast.Node, err error, hint string) error {
+	var placed *placedError
+	if errors.As(err, &placed) {
+		return err
+	}
+	e := &placedError{line: 1, column: 1, err: err, hint: hintOf(err, hint)}
+	var usage *engine.UsageError
+	if errors.As(err, &usage) {
+		e.hint = usage.Hint
+	}
+	if n != nil && n.GetToken() != nil && n.GetToken().Position != nil {
+		e.line, e.column = n.GetToken().Position.Line, n.GetToken().Position.Column
+	}
+	return e
+}
+
+func (f *specFile) document(b []byte) error {
+	file, err := parser.ParseBytes(b, 0)
+	var y yaml.Error
+	if errors.As(err, &y) && y.GetToken() != nil {
+		p := y.GetToken().Position
+		return &placedError{line: p.Line, column: p.Column, err: errors.New(y.GetMessage()), hint: hintFile}
+	}
+	if err != nil {
+		return err
+	}
+	var body ast.Node
+	for _, d := range file.Docs {
+		if d.Body == nil || d.Body.Type() == ast.CommentType || d.Body.Type() == ast.NullType {
+			continue
+		}
+		if body != nil {
+			return at(d.Body, errors.New("a second document"), "one file is one run: put the settings into one document")
+		}
+		body = d.Body
+	}
+	if body == nil {
+		return errors.New("the file has no settings")
+	}
+	n := yamlNodes{anchors: map[string]ast.Node{}}
+	ast.Walk(&n, body)
+	keys := append(yamlKeys(engine.Spec{}), "labels")
+	return n.mapping(body, "the settings", keys, func(key string, v ast.Node) error { return f.set(n, key, v) })
+}
+
+// set sets one key of the file, and checks it by itself.
+func (f *specFile) set(n yamlNodes, key string, v ast.Node) error {
+	switch key {
+	case "labels":
+		f.labels = map[string]string{}
+		return n.mapping(v, key, nil, func(k string, v ast.Node) (err error) { f.labels[k], err = n.scalar(v); return err })
+	case "runners":
+		f.spec.Runners = map[string]string{}
+		return n.mapping(v, key, nil, func(k string, v ast.Node) (err error) { f.spec.Runners[k], err = n.scalar(v); return err })
+	case "workloads":
+		return f.workloads(n, v)
+	case "locks", "workers", "cores":
+		return f.list(n, key, v)
+	}
+	text, err := n.scalar(v)
+	if err != nil {
+		return err
+	}
+	one := engine.Default()
+	if err := setScalar(&one, key, text); err != nil {
+		return at(v, fmt.Errorf("%s: %q: %w", key, text, err), "")
+	}
+	if err := f.checked(one); err != nil {
+		return at(v, err, "")
+	}
+	return setScalar(&f.spec, key, text)
+}
+
+func (f *specFile) checked(s engine.Spec) error {
+	if f.check == nil {
+		return nil
+	}
+	return f.check(s)
+}
+
+// setScalar sets a setting that is one value.
+func setScalar(s *engine.Spec, key, text string) (err error) {
+	duration := func(p *time.Duration) {
+		if *p, err = time.ParseDuration(text); err != nil {
+			err = errors.New("want a duration with a unit, such as 100ms")
+		}
+	}
+	number := func(p *int) {
+		if *p, err = strconv.Atoi(text); err != nil {
+			err = errors.New("want an integer")
+		}
+	}
+	switch key {
+	case "pin":
+		s.Pin = text
+	case "dispatch":
+		s.Dispatch = text
+	case "duration":
+		duration(&s.Duration)
+	case "probe":
+		duration(&s.Probe)
+	case "warmup":
+		duration(&s.Warmup)
+	case "timeout":
+		duration(&s.Timeout)
+	case "reps":
+		number(&s.Reps)
+	case "sample-every":
+		number(&s.Every)
+	case "ops":
+		if s.Ops, err = strconv.ParseInt(text, 10, 64); err != nil || s.Ops < 1 {
+			err = errors.New("want a number of operations above 0")
+		}
+	case "seed":
+		if s.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			err = errors.New("want an integer from 0 to 2^64-1")
+		}
+	default:
+		err = fmt.Errorf("this version cannot set %s in a file", key)
+	}
+	return err
+}
+
+// list sets a setting that is a list, or a scalar with commas as on the command
+// line.
+func (f *specFile) list(n yamlNodes, key string, v ast.Node) error {
+	items, err := n.list(v)
+	if err != nil {
+		return err
+	}
+	var locks []string
+	var workers []workloads.Count
+	var cores []int
+	for _, item := range items {
+		text, err := n.scalar(item)
+		if err != nil {
+			return err
+		}
+		one := engine.Default()
+		parts := strings.Split(text, ",")
+		switch key {
+		case "locks":
+			one.Locks, locks = parts, append(locks, parts...)
+		case "workers":
+			one.Workers, err = parseCounts(parts)
+			workers = append(workers, one.Workers...)
+		case "cores":
+			one.Cores, err = parseInts(parts)
+			cores = append(cores, one.Cores...)
+		}
+		if err != nil {
+			return at(item, fmt.Errorf("%s: %w", key, err), "numbers, or ranges such as 1:4")
+		}
+		if err := f.checked(one); err != nil {
+			return at(item, err, "")
+		}
+	}
+	if len(items) == 0 {
+		return at(v, fmt.Errorf("%s: an empty list", key), "leave the key out for the default")
+	}
+	switch key {
+	case "locks":
+		f.spec.Locks = locks
+	case "workers":
+		f.spec.Workers = workers
+	case "cores":
+		f.spec.Cores = cores
 	}
 	return nil
 }
 
-// yamlError prints a YAML error as "LINE:COLUMN: what", without the excerpt.
-type yamlError struct{ err error }
-
-func (e *yamlError) Unwrap() error { return e.err }
-
-func (e *yamlError) Error() string {
-	var y yaml.Error
-	if errors.As(e.err, &y) && y.GetToken() != nil {
-		p := y.GetToken().Position
-		return fmt.Sprintf("%d:%d: %s", p.Line, p.Column, y.GetMessage())
+// workloads sets the workloads: each the name of a preset or a pattern, or a map
+// with a name, a base and knobs.
+func (f *specFile) workloads(n yamlNodes, v ast.Node) error {
+	items, err := n.list(v)
+	if err != nil {
+		return err
 	}
-	return " " + e.err.Error()
+	f.spec.Workloads = nil
+	for _, item := range items {
+		if n.isMapping(item) {
+			w, err := n.workload(item)
+			if err != nil {
+				return err
+			}
+			f.spec.Workloads = append(f.spec.Workloads, w)
+			continue
+		}
+		text, err := n.scalar(item)
+		if err != nil {
+			return err
+		}
+		ws, err := workloads.Select(strings.Split(text, ","))
+		if err != nil {
+			return at(item, err, "see: lockbench list workloads")
+		}
+		f.spec.Workloads = append(f.spec.Workloads, ws...)
+	}
+	if len(items) == 0 {
+		return at(v, errors.New("workloads: an empty list"), "leave the key out for the default")
+	}
+	return nil
+}
+
+// workload decodes a map of knobs.
+func (n yamlNodes) workload(v ast.Node) (workloads.Spec, error) {
+	keys, values := yamlKeys(workloads.Spec{}), map[string]ast.Node{}
+	err := n.mapping(v, "a workload", keys, func(key string, v ast.Node) error { values[key] = v; return nil })
+	if err != nil {
+		return workloads.Spec{}, err
+	}
+	text := func(key, fallback string) (string, error) {
+		if values[key] == nil {
+			return fallback, nil
+		}
+		return n.scalar(values[key])
+	}
+	base, err := text("base", "uncontended")
+	if err != nil {
+		return workloads.Spec{}, err
+	}
+	w, err := workloads.Get(base)
+	if err != nil {
+		return w, at(values["base"], err, "")
+	}
+	name, err := text("name", "")
+	if err != nil {
+		return w, err
+	}
+	if name == "" {
+		return w, at(v, errors.New("a workload with knobs needs a name"), "add a key name")
+	}
+	for _, key := range keys {
+		if values[key] == nil || key == "name" || key == "base" {
+			continue
+		}
+		s, err := n.scalar(values[key])
+		if err != nil {
+			return w, err
+		}
+		if err := w.Set(key, s); err != nil {
+			return w, at(values[key], err, knobHelp(key))
+		}
+		one, _ := workloads.Get("uncontended") // the knob by itself has a place to blame
+		if one.Set(key, s) == nil {
+			if err := one.Validate(); err != nil {
+				return w, at(values[key], err, knobHelp(key))
+			}
+		}
+	}
+	w.Name, w.Base = name, base
+	if err := w.Validate(); err != nil {
+		return w, at(v, fmt.Errorf("workload %s: %w", name, err), "")
+	}
+	return w, nil
+}
+
+func knobHelp(key string) string {
+	for _, k := range workloads.Knobs() {
+		if k.Name == key {
+			return k.Help
+		}
+	}
+	return ""
+}
+
+// keyHint names the keys that an unknown one may have meant.
+func keyHint(key string, keys []string) string {
+	hint := "keys: " + strings.Join(keys, ", ")
+	if n := near.Names(key, keys); len(n) > 0 {
+		hint = "did you mean " + n[0] + "? " + hint
+	}
+	return hint
 }

@@ -2,16 +2,19 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"lockbench/impls"
 	"lockbench/internal/engine"
 )
 
 func TestDecodeSpec(t *testing.T) {
-	s := engine.Default()
-	err := decodeSpec("x.yaml", []byte(`
+	f := specFile{spec: engine.Default()}
+	err := f.decode("x.yaml", []byte(`
 locks: [mcs, "ticket*"]
 workers: [1, all, 4x]
 cores: [1, 2]
@@ -39,9 +42,14 @@ workloads:
     phases: 50:1,100:1
     read-lines: 2
     write-lines: 0
-`), &s)
+labels: {branch: main, n: 3}
+`))
 	if err != nil {
 		t.Fatal(err)
+	}
+	s := f.spec
+	if f.labels["branch"] != "main" || f.labels["n"] != "3" {
+		t.Errorf("labels %v", f.labels)
 	}
 	if len(s.Locks) != 2 || len(s.Workers) != 3 || s.Workers[2].Factor != 4 || s.Duration != 50*time.Millisecond || s.Seed != 1<<64-1 || s.Every != 8 {
 		t.Errorf("spec %+v", s)
@@ -59,16 +67,100 @@ workloads:
 	}
 }
 
+// TestSpecFileErrors: file, line, column, plain words, and a hint.
+func TestSpecFileErrors(t *testing.T) {
+	check := func(s engine.Spec) error {
+		if err := s.Validate(engine.Machine{Scatter: []int{0, 1}, Compact: []int{0, 1}}); err != nil {
+			return err
+		}
+		_, err := engine.Select(impls.Catalog(), s.Locks)
+		return err
+	}
+	for _, c := range []struct{ in, err, hint string }{
+		{"", "f.yaml: the file has no settings", ""},
+		{"# only this\n", "f.yaml: the file has no settings", ""},
+		{"- 1", "f.yaml:1:1: the settings: want a map", ""},
+		{"reps: 3\n---\nreps: 4\n", "f.yaml:3:", "one file is one run"},
+		{"reps: 3\nlock: [mutex]\n", `f.yaml:2:1: unknown key "lock"`, "did you mean locks? keys: locks, workloads"},
+		{"reps: 3\nreps: 4\n", "f.yaml:2:1: ", ""},
+		{"locks:\n  - mutex\n  - mutx\n", `f.yaml:3:5: unknown lock "mutx"`, "did you mean mutex"},
+		{"locks: mutex,tsa", `f.yaml:1:8: unknown lock "tsa"`, "did you mean tas"},
+		{"locks: {a: b}", "f.yaml:1:8: want a list", ""},
+		{"locks: []", "f.yaml:1:8: locks: an empty list", ""},
+		{"workloads: [moderat]", `f.yaml:1:13: unknown workload "moderat"`, "did you mean moderate"},
+		{"workloads:\n  - {name: a, base: nope}", `f.yaml:2:21: unknown workload "nope"`, ""},
+		{"workloads:\n  - {base: moderate}", "f.yaml:2:", "add a key name"},
+		{"workloads:\n  - name: a\n    section: norm:3", `f.yaml:3:14: section: unknown distribution "norm"`, "section length"},
+		{"workloads:\n  - name: a\n    sektion: 3", `f.yaml:3:5: unknown key "sektion"`, "did you mean section"},
+		{"workloads:\n  - name: a\n    reads: 101", "f.yaml:3:12: reads: 101", ""},
+		{"duration: 10", `f.yaml:1:11: duration: "10": want a duration with a unit`, ""},
+		{"duration: 10parsec", `f.yaml:1:11: duration: "10parsec": want a duration with a unit`, ""},
+		{"duration: -1s", "f.yaml:1:11: duration: -1s", ""},
+		{"reps: many", `f.yaml:1:7: reps: "many": want an integer`, ""},
+		{"reps: [1]", "f.yaml:1:7: want one value", ""},
+		{"reps: 0", "f.yaml:1:7: reps: 0", ""},
+		{"ops: -5", `f.yaml:1:6: ops: "-5": want a number of operations above 0`, ""},
+		{"seed: -1", `f.yaml:1:7: seed: "-1": want an integer from 0`, ""},
+		{"workers: [0]", `f.yaml:1:11: workers: bad number of workers "0"`, "numbers"},
+		{"workers: [3:1]", `f.yaml:1:11: workers: bad range "3:1"`, ""},
+		{"cores: [99]", "f.yaml:1:9: cores: 99", ""},
+		{"pin: sideways", `f.yaml:1:6: pin: "sideways"`, "scatter"},
+		{"labels: [a]", "f.yaml:1:9: labels: want a map", ""},
+		{"reps: &a *a", "f.yaml:", ""},
+	} {
+		f := specFile{spec: engine.Default(), check: check}
+		err := f.decode("f.yaml", []byte(c.in))
+		var u *engine.UsageError
+		if !errors.As(err, &u) || !strings.HasPrefix(err.Error(), c.err) || !strings.Contains(u.Hint, c.hint) {
+			t.Errorf("%q: got %v (%+v), want %q with hint %q", c.in, err, u, c.err, c.hint)
+			continue
+		}
+		for _, leak := range []string{"unmarshal", "uint64", "time.Duration", "struct"} {
+			if strings.Contains(err.Error(), leak) {
+				t.Errorf("%q: %v shows Go's insides", c.in, err)
+			}
+		}
+	}
+}
+
+func TestSpecFileLists(t *testing.T) {
+	f := specFile{spec: engine.Default()}
+	if err := f.decode("f.yaml", []byte("locks: mutex,tas\nworkers: [1:3, all]\ncores: [1:2]\nworkloads: ['un*', all]\n")); err != nil {
+		t.Fatal(err)
+	}
+	s := f.spec
+	if !slices.Equal(s.Locks, []string{"mutex", "tas"}) || fmt.Sprint(s.Workers) != "[1 2 3 all]" || !slices.Equal(s.Cores, []int{1, 2}) {
+		t.Errorf("locks %q, workers %v, cores %v", s.Locks, s.Workers, s.Cores)
+	}
+	if len(s.Workloads) != 11 {
+		t.Errorf("%d workloads, want 1 and 10", len(s.Workloads))
+	}
+}
+
+// TestSpecFileKeys: every setting of a spec can be set in a file.
+func TestSpecFileKeys(t *testing.T) {
+	for _, key := range yamlKeys(engine.Spec{}) {
+		if slices.Contains([]string{"locks", "workloads", "workers", "cores", "runners"}, key) {
+			continue
+		}
+		if err := setScalar(new(engine.Default()), key, "1"); err != nil && strings.Contains(err.Error(), "this version") {
+			t.Error(err)
+		}
+	}
+}
+
 func FuzzSpecFile(f *testing.F) {
 	for _, s := range []string{
 		"locks: [mcs]\nreps: 3\n", "workloads:\n  - name: a\n    section: 5\n", "workloads: [moderate]", "reps: x", "a: b", "- 1",
 		"workloads:\n  - {base: nope}", "workers: [1:2]", ": :", "\t", "locks: &a [*a]", "duration: 1", "workloads: {}", "workloads: [[]]",
+		"labels: {a: 1}", "a: 1\n---\nb: 2", "locks: &a mcs\nlabels: {x: *a}", "x: &a [*a]", "? [a]\n: b", "<<: {a: b}", "locks: mcs,tas", "reps: !!int 3",
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := engine.Default()
-		err := decodeSpec("f.yaml", b, &s)
+		m := engine.Machine{Scatter: []int{0, 1}, Compact: []int{0, 1}}
+		f := specFile{spec: engine.Default(), check: func(s engine.Spec) error { return s.Validate(m) }}
+		err := f.decode("f.yaml", b)
 		var u *engine.UsageError
 		if err != nil && !errors.As(err, &u) {
 			t.Errorf("%v is no usage error", err)
@@ -78,7 +170,7 @@ func FuzzSpecFile(f *testing.F) {
 		}
 		if err == nil {
 			// Whatever decodes can be validated without a panic.
-			_ = s.Validate(engine.Machine{Scatter: []int{0, 1}, Compact: []int{0, 1}})
+			_ = f.spec.Validate(m)
 		}
 	})
 }

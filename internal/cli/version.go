@@ -16,7 +16,7 @@ func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the program's version, toolchain and protocol",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			p := program()
 			_, err := fmt.Fprintf(a.env.Stdout, "lockbench %s\nprogram: %s\ngo: %s %s/%s\ncell protocol: %d\nrecord schema: %d\n",

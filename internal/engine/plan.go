@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -53,6 +54,10 @@ type Plan struct {
 	Steps []Step
 }
 
+// ErrNothing is the cause of NewPlan's error when all locks are skipped. The
+// plan, which says why, is returned beside it; it has no steps.
+var ErrNothing = errors.New("nothing can be measured")
+
 // NewPlan makes the plan of a valid spec. The same spec, catalogue and machine
 // give the same plan.
 //
@@ -97,7 +102,7 @@ func NewPlan(s Spec, catalogue []lock.Info, m Machine) (*Plan, error) {
 	}
 	if !slices.ContainsFunc(p.Cells, func(c *Cell) bool { return c.Skip == "" && !c.Lock.Control }) &&
 		!slices.ContainsFunc(locks, func(i lock.Info) bool { return i.Control }) {
-		return p, usage(fmt.Errorf("nothing can be measured: %s: %s", p.Cells[len(p.Cells)-1].Name, p.firstSkip()), "see: lockbench plan")
+		return p, usage(fmt.Errorf("%w: %s: %s", ErrNothing, p.Cells[len(p.Cells)-1].Name, p.firstSkip()), "see: lockbench plan")
 	}
 	p.schedule()
 	return p, nil

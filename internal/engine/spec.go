@@ -127,15 +127,15 @@ func (s Spec) Validate(m Machine) error {
 	}
 	switch {
 	case s.Ops < 0:
-		return usage(fmt.Errorf("ops: %d: want a number above 0", s.Ops), "")
+		return usage(fmt.Errorf("ops: %d: want a number above 0", s.Ops), "it is the number of operations of all workers together, such as 100000")
 	case s.Reps < 1 || s.Reps > MaxReps:
 		return usage(fmt.Errorf("reps: %d: want 1 to %d", s.Reps, MaxReps), "7 repetitions give a 95 % interval of the median")
 	case s.Every < 1 || s.Every > MaxEvery:
 		return usage(fmt.Errorf("sample-every: %d: want 1 to %d", s.Every, MaxEvery), "1 samples every operation")
 	case s.Dispatch != cell.DispatchDirect && s.Dispatch != cell.DispatchInterface:
-		return usage(fmt.Errorf("dispatch: %q: want %s or %s", s.Dispatch, cell.DispatchDirect, cell.DispatchInterface), "")
+		return usage(fmt.Errorf("dispatch: %q: want %s or %s", s.Dispatch, cell.DispatchDirect, cell.DispatchInterface), "direct runs generated loops, interface one interface call an operation")
 	case !slices.Contains([]string{PinNone, PinCompact, PinScatter}, s.Pin):
-		return usage(fmt.Errorf("pin: %q: want %s, %s or %s", s.Pin, PinNone, PinCompact, PinScatter), "")
+		return usage(fmt.Errorf("pin: %q: want %s, %s or %s", s.Pin, PinNone, PinCompact, PinScatter), "compact fills core after core, scatter spreads workers far apart, none leaves them to the system")
 	case s.Pin != PinNone && !cell.CanPin:
 		return usage(fmt.Errorf("pin: %s: this platform does not bind threads to processors", s.Pin), "use --pin none")
 	case len(s.Workloads) == 0:

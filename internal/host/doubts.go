@@ -50,7 +50,7 @@ func (i Info) Doubts() []Doubt {
 		"the kernel stops all threads when it is used up: long latencies are the quota's, not the lock's",
 		"remove the CPU limit, or measure with fewer --cores than the quota")
 	add(is(i.OnBattery), "running on battery", "the processor saves power and changes its frequency", "connect the power supply")
-	add(i.Load1 != nil && usable > 0 && *i.Load1 >= loadLimit*float64(usable), fmt.Sprintf("load average %.2f on %d CPUs", value(i.Load1), usable),
+	add(i.Load1 != nil && usable > 0 && *i.Load1 >= loadLimit*float64(usable), fmt.Sprintf("load average %.2f on %s", value(i.Load1), cpus(usable, "")),
 		"other programs compete for the CPUs", "stop them, and measure again")
 	add(i.Governor != "" && i.Governor != "performance", "frequency governor "+i.Governor,
 		"the clock rate follows the load: a lock that sleeps runs at another rate than one that spins",
@@ -64,7 +64,7 @@ func (i Info) Doubts() []Doubt {
 		"passing a lock within a node and between nodes differ several-fold", "--pin compact or --pin scatter makes the choice; report which")
 	add(i.InvariantTSC != nil && !*i.InvariantTSC, "the time stamp counter is not invariant",
 		"the cheap clock cannot be trusted; reading the slower one costs more than many locks", "none on this machine; trust throughput more than latencies")
-	add(usable > 0 && usable < fewCPUs, fmt.Sprintf("only %d usable CPUs", usable),
+	add(usable > 0 && usable < fewCPUs, "only "+cpus(usable, "usable "),
 		"how locks scale to many cores cannot be seen here", "measure on a machine with more cores")
 	add(len(i.AllowedCPUs) > 0 && len(i.AllowedCPUs) < i.LogicalCPUs, fmt.Sprintf("%d of %d CPUs allowed", len(i.AllowedCPUs), i.LogicalCPUs),
 		"work on the others may disturb shared caches", "start without taskset, or widen the cpuset")
@@ -85,4 +85,12 @@ func turboRemedy(vendor string) string {
 		return "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
 	}
 	return "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
+}
+
+// cpus is "1 CPU" or "2 usable CPUs".
+func cpus(n int, which string) string {
+	if n == 1 {
+		return "1 " + which + "CPU"
+	}
+	return fmt.Sprintf("%d %sCPUs", n, which)
 }

@@ -26,16 +26,19 @@ func (e *UnknownError) Hint() string {
 }
 
 // Names returns up to five of names that are near name, nearest first: at most
-// a third of its letters away, or with it as a part.
+// a third of its letters away, or with it as a part. Capital letters count as
+// small ones.
 func Names(name string, names []string) []string {
+	name = strings.ToLower(name)
 	type scored struct {
 		name string
 		d    int
 	}
 	var out []scored
 	for _, n := range names {
-		d := distance(name, n)
-		if len(name) >= 2 && (strings.Contains(n, name) || strings.Contains(name, n)) {
+		low := strings.ToLower(n)
+		d := distance(name, low)
+		if len(name) >= 2 && (strings.Contains(low, name) || strings.Contains(name, low)) {
 			d = min(d, 1)
 		}
 		if d <= max(1, (len(name)+2)/3) {

@@ -14,6 +14,7 @@ func TestNames(t *testing.T) {
 		{"mutx", []string{"mutex"}},
 		{"mcs-prak", []string{"mcs", "mcs-park"}},
 		{"tikcet", []string{"ticket"}},
+		{"MUTEX", []string{"mutex"}},
 		{"zzzzz", nil},
 		{"", nil},
 	} {
