@@ -27,11 +27,15 @@ func TestHeaderHasTheHost(t *testing.T) {
 	if err := b.Add("x", results.Record{Type: results.TypeRun, Run: run}); err != nil {
 		t.Fatal(err)
 	}
+	s := &results.Sample{Type: results.TypeSample, Cell: "a/workload=b/workers=1", Lock: "a", Workload: "b", Workers: 1, Outcome: results.OutcomeOK, ElapsedNS: 1e9}
+	if err := b.Add("x", results.Record{Type: results.TypeSample, Sample: s}); err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
 	if err := render.Table(&out, b.Report()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Testchip 9", "powersave", "9.9-test"} {
+	for _, want := range []string{"Testchip 9", "powersave", "9.9-test", "lockbench " + version() + ".", "labels: k=v"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q of the host is not in the report:\n%s", want, &out)
 		}

@@ -48,7 +48,8 @@ func Table(w io.Writer, rep *results.Report) error {
 		writeEntries(&b, "Marks (k/n: in k of n repetitions)", legend(rep))
 		b.WriteString("\n")
 		for _, r := range rep.Runs {
-			fmt.Fprintf(&b, "%s%s.\n", ofRun(rep, r), closing(r))
+			text := ofRun(rep, r) + closing(r) + "."
+			fmt.Fprintln(&b, fill(strings.SplitAfter(text, "; "), maxColumns))
 		}
 	}
 	_, err := w.Write(b.Bytes())
