@@ -15,7 +15,7 @@ func merge(in []*results.Sample) (*results.Sample, error) {
 	if len(in) == 1 {
 		return &m, nil
 	}
-	var acquire, handoff *results.Hist
+	var acquire, handoff, late *results.Hist
 	cpuNS := 0.0
 	for i, s := range in {
 		if rank(s.Outcome) > rank(m.Outcome) {
@@ -26,6 +26,9 @@ func merge(in []*results.Sample) (*results.Sample, error) {
 			return nil, fmt.Errorf("client %d: %w", i, err)
 		}
 		if handoff, err = addLatency(handoff, s.Handoff); err != nil {
+			return nil, fmt.Errorf("client %d: %w", i, err)
+		}
+		if late, err = addLatency(late, s.Lateness); err != nil {
 			return nil, fmt.Errorf("client %d: %w", i, err)
 		}
 		cpuNS += s.CPUNSPerOp * float64(s.Ops)
@@ -65,10 +68,15 @@ func merge(in []*results.Sample) (*results.Sample, error) {
 	m.ContendedPct = weighted(in, func(s *results.Sample) *float64 { return s.ContendedPct })
 	m.SectionMeasuredNS = weighted(in, func(s *results.Sample) *float64 { return s.SectionMeasuredNS })
 	m.ThinkMeasuredNS = weighted(in, func(s *results.Sample) *float64 { return s.ThinkMeasuredNS })
+	m.SectionMeanNS = weighted(in, func(s *results.Sample) *float64 { return s.SectionMeanNS })
+	m.ThinkMeanNS = weighted(in, func(s *results.Sample) *float64 { return s.ThinkMeanNS })
 	m.OverlapPct = lowest(in, func(s *results.Sample) *float64 { return s.OverlapPct })
 	m.Phases = mergePhases(in)
 	var err error
 	if m.Acquire, err = latencyOf(acquire, in[0].Acquire); err != nil {
+		return nil, err
+	}
+	if m.Lateness, err = latencyOf(late, in[0].Lateness); err != nil {
 		return nil, err
 	}
 	m.Handoff, err = latencyOf(handoff, in[0].Handoff)

@@ -59,7 +59,6 @@ const (
 
 var (
 	errSilent = errors.New("the child gave no sign of life")
-	errHung   = errors.New("hang")
 )
 
 // command is the program of a child and its arguments.
@@ -233,7 +232,7 @@ func (s *session) await(ctx context.Context, p *process, want string) (cell.Mess
 		case <-silence.C:
 			err := fmt.Errorf("%w for %v", errSilent, limit)
 			s.event("hang", err.Error(), p.dump())
-			return cell.Message{}, fmt.Errorf("%w: %w", errHung, err)
+			return cell.Message{}, err
 		case r, ok := <-p.in:
 			if !ok || r.err != nil {
 				return cell.Message{}, s.crashed(p, r.err)
@@ -278,7 +277,7 @@ func (s *session) event(kind, text, dump string) {
 // failed is the sample of a repetition that brought none.
 func (s *session) failed(err error) *results.Sample {
 	out := results.OutcomeError
-	if errors.Is(err, errHung) {
+	if errors.Is(err, errSilent) {
 		out = results.OutcomeHang
 	}
 	return &results.Sample{Type: results.TypeSample, Outcome: out, Reason: err.Error()}
