@@ -73,6 +73,7 @@ func (w *worker) equip(handles []lock.Handle, prot []*loop.Protected, rng *rand.
 		ReadLines: spec.Load.ReadLines, WriteLines: spec.Load.WriteLines,
 		Ops: t.Ops, Handles: hs, Protected: prot, Shared: shared,
 		TimedWait: time.Duration(spec.Load.TimedWaitNS),
+		Meets:     spec.Workers > 1 && !w.c.info.Control,
 		Crowded:   spec.Workers > spec.Procs,
 		Ticks:     w.c.clk.Ticks(), NSPerTick: w.c.clk.NSPerTick(),
 		Every: spec.Every, Jitter: jitter(spec.Every, rng),

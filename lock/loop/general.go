@@ -201,7 +201,7 @@ func (s *Section) refused() {
 	if g.chosen {
 		g.chosen = false
 		now := s.Now()
-		if s.now.taken {
+		if s.cfg.Meets {
 			atomic.AddUint32(&s.prot.want, ^uint32(0))
 		}
 		o := Obs{Acquire: -1, Handoff: -1, Inside: -1, Think: -1, Late: g.late, Weight: s.weight, Contended: !raceEnabled, Open: true}

@@ -149,7 +149,7 @@ func TestHandoffIsTheLastHoldersRelease(t *testing.T) {
 		{"stamp of an earlier release", true, false, true, false},
 	} {
 		holder, _, p := section(Config{Worker: 0})
-		waiter := New(Config{Worker: 1, Protected: []*Protected{p}, Every: 1, NSPerTick: 1}, new(Stop))
+		waiter := New(Config{Worker: 1, Meets: true, Protected: []*Protected{p}, Every: 1, NSPerTick: 1}, new(Stop))
 		p.Enter(1)
 		if c.early {
 			holder.Stamp()

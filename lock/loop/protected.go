@@ -34,9 +34,9 @@ type Protected struct {
 	lines      []uint64
 	ring       *[RingSize]byte // nil: no order log
 	_          [cacheLine - 64]byte
-	// want is the number of sampled workers that wait and want to know when
-	// the holder leaves. On its own line: read in each probed section, written
-	// only by sampled operations that found the section taken.
+	// want is the number of sampled operations under way whose workers want to
+	// know when the holder leaves. On its own line: read in each probed section,
+	// written only by sampled operations.
 	want uint32
 	_    [cacheLine - 4]byte
 }

@@ -65,9 +65,11 @@ func (s *Section) arrive(p *Protected) {
 		c.taken = p.Owner() != 0
 		c.count = atomic.LoadUint64(&p.Passes)
 	}
-	if c.taken {
+	if s.cfg.Meets {
 		// Ask the holders for release stamps. They read this word on their way
-		// out, so only sampled operations pay for a clock in the section.
+		// out, so a clock is read in the section only while a sampled operation
+		// is under way. Not only if the section is taken: between a wake-up and
+		// the section the lock is held, and the owner word does not show it.
 		atomic.AddUint32(&p.want, 1)
 	}
 	c.arrival = s.Now()
@@ -87,7 +89,7 @@ func (s *Section) acquired(p *Protected) {
 		Weight:    s.weight,
 		Contended: !raceEnabled && (c.taken || p.Passes != c.count),
 	}
-	if !c.taken {
+	if !s.cfg.Meets {
 		return
 	}
 	atomic.AddUint32(&p.want, ^uint32(0))

@@ -44,6 +44,7 @@ type Config struct {
 	TimedWait time.Duration // of timed acquisitions
 	Gaps      []int64       // open loop: ticks between planned arrivals; empty: closed loop
 
+	Meets     bool    // others use the same locks: handoffs are timed
 	Crowded   bool    // more workers than processors: pollers yield at each turn
 	Ticks     bool    // stamps are arch.Ticks; else the monotonic clock
 	NSPerTick float64 // > 0; 1 for the monotonic clock
