@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -23,10 +24,12 @@ const (
 const NoisyCV = 0.10
 
 // The speeds of the two intervals of a repetition differ when one is more than
-// probeFactor times the other, and the faster one did enough to have a speed.
+// probeFactor times the other, by more than the probe loop itself costs, and the
+// faster one did enough to have a speed.
 const (
 	probeFactor = 2
 	probeMinOps = 100
+	probeOwnNS  = 20.0
 )
 
 func probeDiffers(s *Sample) bool {
@@ -34,7 +37,13 @@ func probeDiffers(s *Sample) bool {
 		return false
 	}
 	through, probe := float64(s.Ops)/float64(s.ElapsedNS), float64(s.ProbeOps)/float64(s.ProbeElapsedNS)
-	return through > probeFactor*probe || probe > probeFactor*through
+	if through <= probeFactor*probe && probe <= probeFactor*through {
+		return false
+	}
+	// The probe loop itself costs some nanoseconds an operation: the order log,
+	// the count of samples. On a lock of as many nanoseconds that is a factor,
+	// and no other behaviour.
+	return min(through, probe) == 0 || math.Abs(1/through-1/probe) > probeOwnNS
 }
 
 // A Mark is a doubt about a cell: in K of its N repetitions, or about the cell
