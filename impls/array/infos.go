@@ -1,7 +1,6 @@
 package array
 
 import (
-	"fmt"
 	"math/bits"
 
 	"lockbench/lock"
@@ -18,7 +17,7 @@ func Infos() []lock.Info {
 			Doc:    "array-based queue lock: draw a slot, spin on it",
 			Source: "T. E. Anderson, The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors, IEEE TPDS 1(1), 1990",
 			FIFO:   true,
-			New:    ctor(newAnderson),
+			New:    lock.Ctor(newAnderson),
 		},
 		{
 			Name:   "anderson-yield",
@@ -26,7 +25,7 @@ func Infos() []lock.Info {
 			Doc:    "array-based queue lock, spinning for a while, then yielding the processor",
 			Source: "A. R. Karlin, K. Li, M. S. Manasse and S. Owicki, Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor, SOSP 1991",
 			FIFO:   true,
-			New:    ctor(newYield),
+			New:    lock.Ctor(newYield),
 		},
 		{
 			Name:   "anderson-park",
@@ -34,19 +33,8 @@ func Infos() []lock.Info {
 			Doc:    "array-based queue lock, spinning for a while, then blocking in the slot",
 			Source: "A. R. Karlin, K. Li, M. S. Manasse and S. Owicki, Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor, SOSP 1991",
 			FIFO:   true,
-			New:    ctor(newPark),
+			New:    lock.Ctor(newPark),
 		},
-	}
-}
-
-// ctor adapts a constructor to Info.New, which returns an error for fewer
-// than one worker.
-func ctor[L lock.Lock](build func(workers int) L) func(int) (lock.Lock, error) {
-	return func(workers int) (lock.Lock, error) {
-		if workers < 1 {
-			return nil, fmt.Errorf("%d workers: want at least 1", workers)
-		}
-		return build(workers), nil
 	}
 }
 

@@ -1,10 +1,6 @@
 package clh
 
-import (
-	"fmt"
-
-	"lockbench/lock"
-)
+import "lockbench/lock"
 
 const family = "clh"
 
@@ -17,7 +13,7 @@ func Infos() []lock.Info {
 			Doc:    "implicit queue lock, spinning on the predecessor's node",
 			Source: "T. S. Craig, Building FIFO and Priority-Queuing Spin Locks from Atomic Swap, TR 93-02-02, University of Washington, 1993; P. Magnusson, A. Landin and E. Hagersten, Queue Locks on Cache Coherent Multiprocessors, IPPS 1994",
 			FIFO:   true,
-			New:    ctor(newCLH),
+			New:    lock.Ctor(newCLH),
 		},
 		{
 			Name:   "clh-yield",
@@ -25,7 +21,7 @@ func Infos() []lock.Info {
 			Doc:    "clh, spinning for a while, then yielding the processor",
 			Source: "A. R. Karlin, K. Li, M. S. Manasse and S. Owicki, Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor, SOSP 1991",
 			FIFO:   true,
-			New:    ctor(newYield),
+			New:    lock.Ctor(newYield),
 		},
 		{
 			Name:   "clh-park",
@@ -33,25 +29,14 @@ func Infos() []lock.Info {
 			Doc:    "clh, spinning for a while, then blocking in the predecessor's node",
 			Source: "A. R. Karlin, K. Li, M. S. Manasse and S. Owicki, Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor, SOSP 1991",
 			FIFO:   true,
-			New:    ctor(newPark),
+			New:    lock.Ctor(newPark),
 		},
 		{
 			Name:   "clh-abort",
 			Family: family,
 			Doc:    "clh with time-out: nodes are left in the queue, and the place can be resumed",
 			Source: "M. L. Scott, Non-Blocking Timeout in Scalable Queue-Based Spin Locks, PODC 2002; B. He, W. N. Scherer III and M. L. Scott, Preemption Adaptivity in Time-Published Queue-Based Spin Locks, HiPC 2005",
-			New:    ctor(newAbort),
+			New:    lock.Ctor(newAbort),
 		},
-	}
-}
-
-// ctor adapts a constructor to Info.New, which returns an error for fewer
-// than one worker.
-func ctor[L lock.Lock](build func(workers int) L) func(int) (lock.Lock, error) {
-	return func(workers int) (lock.Lock, error) {
-		if workers < 1 {
-			return nil, fmt.Errorf("%d workers: want at least 1", workers)
-		}
-		return build(workers), nil
 	}
 }

@@ -1,10 +1,6 @@
 package futex
 
-import (
-	"fmt"
-
-	"lockbench/lock"
-)
+import "lockbench/lock"
 
 const family = "futex"
 
@@ -17,7 +13,7 @@ func Infos() []lock.Info {
 			Family: family,
 			Doc:    "three-state mutex on a Linux futex",
 			Source: "U. Drepper, Futexes Are Tricky, Red Hat, 2011",
-			New:    ctor(newFutex),
+			New:    lock.Ctor(newFutex),
 		},
 		{
 			Name:        "futex-pi",
@@ -25,7 +21,7 @@ func Infos() []lock.Info {
 			Doc:         "Linux futex with priority inheritance",
 			Source:      "I. Molnar and T. Gleixner, Lightweight PI-futexes, Linux Documentation/locking/pi-futex.rst, 2006; futex(2)",
 			ThreadBound: true,
-			New:         ctor(newPI),
+			New:         lock.Ctor(newPI),
 		},
 	}
 	if unavailable != "" {
@@ -34,15 +30,4 @@ func Infos() []lock.Info {
 		}
 	}
 	return infos
-}
-
-// ctor adapts a constructor to Info.New, which returns an error for fewer
-// than one worker.
-func ctor[L lock.Lock](build func(workers int) L) func(int) (lock.Lock, error) {
-	return func(workers int) (lock.Lock, error) {
-		if workers < 1 {
-			return nil, fmt.Errorf("%d workers: want at least 1", workers)
-		}
-		return build(workers), nil
-	}
 }

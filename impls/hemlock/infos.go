@@ -1,10 +1,6 @@
 package hemlock
 
-import (
-	"fmt"
-
-	"lockbench/lock"
-)
+import "lockbench/lock"
 
 // Infos returns the lock of this package.
 func Infos() []lock.Info {
@@ -14,11 +10,6 @@ func Infos() []lock.Info {
 		Doc:    "queue lock whose waiters spin on their predecessor's one word for all locks",
 		Source: "D. Dice and A. Kogan, Hemlock: Compact and Scalable Mutual Exclusion, SPAA 2021",
 		FIFO:   true,
-		New: func(workers int) (lock.Lock, error) {
-			if workers < 1 {
-				return nil, fmt.Errorf("%d workers: want at least 1", workers)
-			}
-			return newHemlock(workers), nil
-		},
+		New:    lock.Ctor(newHemlock),
 	}}
 }

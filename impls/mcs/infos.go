@@ -1,10 +1,6 @@
 package mcs
 
-import (
-	"fmt"
-
-	"lockbench/lock"
-)
+import "lockbench/lock"
 
 const family = "mcs"
 
@@ -17,7 +13,7 @@ func Infos() []lock.Info {
 			Doc:    "list-based queue lock, spinning on the waiter's own node",
 			Source: "J. M. Mellor-Crummey and M. L. Scott, Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors, ACM TOCS 9(1), 1991",
 			FIFO:   true,
-			New:    ctor(newMCS),
+			New:    lock.Ctor(newMCS),
 		},
 		{
 			Name:   "mcs-yield",
@@ -25,7 +21,7 @@ func Infos() []lock.Info {
 			Doc:    "mcs, spinning for a while, then yielding the processor",
 			Source: "A. R. Karlin, K. Li, M. S. Manasse and S. Owicki, Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor, SOSP 1991",
 			FIFO:   true,
-			New:    ctor(newYield),
+			New:    lock.Ctor(newYield),
 		},
 		{
 			Name:   "mcs-park",
@@ -33,25 +29,14 @@ func Infos() []lock.Info {
 			Doc:    "mcs, spinning for a while, then blocking in the waiter's own node",
 			Source: "A. R. Karlin, K. Li, M. S. Manasse and S. Owicki, Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor, SOSP 1991",
 			FIFO:   true,
-			New:    ctor(newPark),
+			New:    lock.Ctor(newPark),
 		},
 		{
 			Name:   "mcs-abort",
 			Family: family,
 			Doc:    "mcs with time-out: nodes are left in the queue, and the place can be resumed",
 			Source: "B. He, W. N. Scherer III and M. L. Scott, Preemption Adaptivity in Time-Published Queue-Based Spin Locks, HiPC 2005",
-			New:    ctor(newAbort),
+			New:    lock.Ctor(newAbort),
 		},
-	}
-}
-
-// ctor adapts a constructor to Info.New, which returns an error for fewer
-// than one worker.
-func ctor[L lock.Lock](build func(workers int) L) func(int) (lock.Lock, error) {
-	return func(workers int) (lock.Lock, error) {
-		if workers < 1 {
-			return nil, fmt.Errorf("%d workers: want at least 1", workers)
-		}
-		return build(workers), nil
 	}
 }

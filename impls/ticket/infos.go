@@ -1,7 +1,6 @@
 package ticket
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"lockbench/lock"
@@ -18,7 +17,7 @@ func Infos() []lock.Info {
 			Doc:    "ticket lock: draw a number, spin until it is served",
 			Source: "D. P. Reed and R. K. Kanodia, Synchronization with Eventcounts and Sequencers, CACM 22(2), 1979",
 			FIFO:   true,
-			New:    ctor(newTicket),
+			New:    lock.Ctor(newTicket),
 		},
 		{
 			Name:   "ticket-backoff",
@@ -26,7 +25,7 @@ func Infos() []lock.Info {
 			Doc:    "ticket lock, polling in proportion to the distance from the front",
 			Source: "J. M. Mellor-Crummey and M. L. Scott, Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors, ACM TOCS 9(1), 1991",
 			FIFO:   true,
-			New:    ctor(newBackoff),
+			New:    lock.Ctor(newBackoff),
 		},
 		{
 			Name:   "ticket-yield",
@@ -34,7 +33,7 @@ func Infos() []lock.Info {
 			Doc:    "ticket lock, spinning for a while, then yielding the processor",
 			Source: "A. R. Karlin, K. Li, M. S. Manasse and S. Owicki, Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor, SOSP 1991",
 			FIFO:   true,
-			New:    ctor(newYield),
+			New:    lock.Ctor(newYield),
 		},
 		{
 			Name:   "ticket-park",
@@ -42,19 +41,8 @@ func Infos() []lock.Info {
 			Doc:    "ticket lock, spinning for a while, then blocking in the ticket's slot",
 			Source: "A. R. Karlin, K. Li, M. S. Manasse and S. Owicki, Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor, SOSP 1991",
 			FIFO:   true,
-			New:    ctor(newPark),
+			New:    lock.Ctor(newPark),
 		},
-	}
-}
-
-// ctor adapts a constructor to Info.New, which returns an error for fewer
-// than one worker.
-func ctor[L lock.Lock](build func(workers int) L) func(int) (lock.Lock, error) {
-	return func(workers int) (lock.Lock, error) {
-		if workers < 1 {
-			return nil, fmt.Errorf("%d workers: want at least 1", workers)
-		}
-		return build(workers), nil
 	}
 }
 
