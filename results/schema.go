@@ -37,6 +37,7 @@ const (
 	FlagOversubscribed = "oversubscribed" // more workers than cores
 	FlagInterface      = "interface"      // no generated loops: measured by interface calls
 	FlagClock          = "clock"          // the cheap clock disagreed with the monotonic one
+	FlagUnsampled      = "unsampled"      // workers whose waits, if they waited, are not in the latencies
 	FlagFewSamples     = "few-samples"    // too few latency samples for the high percentiles
 	FlagNoRecovery     = "no-recovery"    // throughput did not come back after a load phase
 	FlagLate           = "late"           // open loop: the harness was late for planned arrivals; latencies contain it

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"lockbench/internal/clock"
@@ -37,10 +38,11 @@ type child struct {
 	failure chan error    // a worker's
 	stop    chan struct{} // the parent wants us to stop
 
-	since         uint64  // count of the first lock when the order log began
-	stealTicks    uint64  // taken by the hypervisor meanwhile, in the kernel's unit of 10 ms
-	otherTicks    float64 // used by other programs
-	ticks0, mono0 int64   // for the check of the clock
+	since         uint64       // count of the first lock when the order log began
+	unsampled     atomic.Int64 // workers of which nobody knows whether they waited or did not run
+	stealTicks    uint64       // taken by the hypervisor meanwhile, in the kernel's unit of 10 ms
+	otherTicks    float64      // used by other programs
+	ticks0, mono0 int64        // for the check of the clock
 }
 
 // errStopped ends a repetition that the parent stopped.
@@ -174,6 +176,7 @@ func (c *child) setUp() (before *float64, err error) {
 	}
 	c.prot = newProtected(load.Locks, load.ReadLines+load.WriteLines, c.logged())
 	rng := rand.New(rand.NewPCG(c.spec.Seed, 0))
+	var controls []*loop.Protected
 	for i := range c.spec.Workers {
 		w := newWorker(c, i)
 		w.bound = bound
@@ -188,7 +191,11 @@ func (c *child) setUp() (before *float64, err error) {
 		_, c.shared = handles[0].(lock.RWHandle)
 		prot := c.prot
 		if c.info.Control {
-			prot = newProtected(load.Locks, load.ReadLines+load.WriteLines, i == 0)
+			prot = newProtected(load.Locks, load.ReadLines+load.WriteLines, i < controlLogs && c.logged())
+			if i >= controlLogs && c.logged() {
+				prot[0].ShareLog(controls[i%controlLogs])
+			}
+			controls = append(controls, prot[0])
 		}
 		w.equip(handles, prot, rng)
 		c.workers = append(c.workers, w)
@@ -204,16 +211,20 @@ func (c *child) setUp() (before *float64, err error) {
 	return before, nil
 }
 
-// logged reports whether the order of acquisitions is logged: on one lock, by
-// workers whose ids fit in a byte.
-func (c *child) logged() bool {
-	return c.spec.Load.Locks == 1 && c.spec.Workers <= loop.MaxLoggedWorkers
-}
+// controlLogs is how many order logs the workers of a Control share.
+const controlLogs = 16
+
+// logged reports whether the order of acquisitions is logged: on one lock. The
+// probe loop always writes it there.
+func (c *child) logged() bool { return c.spec.Load.Locks == 1 }
+
+// ordered reports whether the log can be read: worker ids fit in a byte.
+func (c *child) ordered() bool { return c.logged() && c.spec.Workers <= loop.MaxLoggedWorkers }
 
 func newProtected(locks, lines int, ordered bool) []*loop.Protected {
 	p := make([]*loop.Protected, locks)
 	for i := range p {
-		p[i] = loop.NewProtected(lines, ordered || locks == 1)
+		p[i] = loop.NewProtected(lines, ordered)
 	}
 	return p
 }

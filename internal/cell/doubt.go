@@ -28,7 +28,7 @@ func (c *child) doubt(s *results.Sample, m, probe *measured) {
 		s.Flags = append(s.Flags, word+": "+fmt.Sprintf(format, args...))
 	}
 	n := int64(len(c.workers))
-	if c.spec.Ops == 0 && c.spec.Load.Arrivals == "" && s.Ops < collapsedOps*n && !c.info.Control {
+	if c.spec.Ops == 0 && c.spec.Load.Arrivals == "" && float64(s.Ops) < collapsedOps*c.active(float64(n)) && !c.info.Control {
 		// Few operations are a collapse if the workload itself allows more.
 		if ideal := c.ideal() * float64(s.ElapsedNS); float64(s.Ops) < collapsedShare*ideal {
 			flag(results.FlagCollapsed, "%d operations by %d workers; the sections allow %.0f", s.Ops, n, ideal)
@@ -60,6 +60,9 @@ func (c *child) doubt(s *results.Sample, m, probe *measured) {
 	if s.BacklogOps > 0 && probe != nil && float64(s.BacklogOps) > 0.01*float64(s.BacklogOps+s.ProbeOps) {
 		flag(results.FlagBacklog, "%d planned arrivals were not served", s.BacklogOps)
 	}
+	if k := c.unsampled.Load(); k > 0 && !c.info.Control {
+		flag(results.FlagUnsampled, "%d workers came out of an operation only after the probe had begun; whether they waited or did not run is not known, and not in the latencies", k)
+	}
 	if l := s.Lateness; l != nil && l.P99 > lateDoubt {
 		flag(results.FlagLate, "the harness began 1 %% of the operations more than %d us after their planned arrival", l.P99/1000)
 	}
@@ -74,8 +77,8 @@ func (c *child) doubt(s *results.Sample, m, probe *measured) {
 }
 
 // ideal returns the operations a nanosecond that the workload allows if the
-// lock costs nothing: sections of one lock run one after the other, and each
-// processor is busy with sections and think times.
+// lock costs nothing: exclusive sections of one lock run one after the other,
+// and each processor is busy with sections and think times.
 func (c *child) ideal() float64 {
 	l, n := c.spec.Load, float64(len(c.workers))
 	section := l.Section.Mean() * c.spec.UnitNS
@@ -86,11 +89,30 @@ func (c *child) ideal() float64 {
 	// 100 ns for the harness and a lock that is as fast as locks are: without
 	// it an empty section would allow infinitely many.
 	const lockNS = 100
-	rate := min(n, float64(c.spec.Procs)) / (cycle + lockNS)
-	if l.Locks == 1 && l.ReadPct == 0 {
-		rate = min(rate, 1/(section+lockNS))
+	rate := c.active(float64(c.spec.Procs)) / (cycle + lockNS)
+	exclusive := 1.0
+	if c.shared {
+		exclusive -= l.ReadPct / 100
+	}
+	if l.Locks == 1 && exclusive > 0 {
+		rate = min(rate, 1/(exclusive*(section+lockNS)))
 	}
 	return rate
+}
+
+// active returns the mean number of active workers over the load's phases, of
+// those that at most can run at once.
+func (c *child) active(most float64) float64 {
+	n := float64(len(c.workers))
+	if len(c.spec.Load.Phases) == 0 {
+		return min(n, most)
+	}
+	sum, total := 0.0, 0.0
+	for _, p := range c.spec.Load.Phases {
+		sum += p.Share * min(most, max(1, n*p.ActivePct/100))
+		total += p.Share
+	}
+	return sum / total
 }
 
 // doubtPhases compares each phase with the first that had as many workers: a

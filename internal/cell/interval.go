@@ -58,10 +58,11 @@ type interval struct {
 	start   int64 // ticks
 
 	// Running.
-	begun    []atomic.Int32 // workers that began in each phase
-	cur      atomic.Int32   // phase; len(phases) = stopped
-	stamps   []int64        // when each phase ended, in ticks
-	uses     []usage        // at the start, and at the end of each phase
+	begun    []atomic.Int32  // workers that began in each phase
+	changed  []chan struct{} // each closed when its phase ends
+	cur      atomic.Int32    // phase; len(phases) = stopped
+	stamps   []int64         // when each phase ended, in ticks
+	uses     []usage         // at the start, and at the end of each phase
 	finished atomic.Int32
 
 	aborted atomic.Bool
@@ -74,11 +75,15 @@ type interval struct {
 const maxSettle = 250 * time.Millisecond
 
 func newInterval(c *child, quota int64, phases ...phase) *interval {
-	return &interval{
+	iv := &interval{
 		clk: c.clk, workers: c.workers, phases: phases, quota: quota,
 		stamps: make([]int64, len(phases)), uses: make([]usage, len(phases)+1),
 		begun: make([]atomic.Int32, len(phases)),
 	}
+	for range phases {
+		iv.changed = append(iv.changed, make(chan struct{}))
+	}
+	return iv
 }
 
 // stages returns the load's phases over a length, after a phase with before
@@ -169,12 +174,14 @@ func (iv *interval) advance(k int32, now int64) {
 		return
 	}
 	atomic.StoreInt64(&iv.stamps[k], now)
+	// Before anybody is told: whoever ends the next phase writes the next one.
+	iv.uses[k+1] = readUsage()
 	// The phase is stored before the stop words are raised, and a worker lowers
 	// its word before it reads the phase: it cannot miss both.
 	for _, w := range iv.workers {
 		w.stop.Set()
 	}
-	iv.uses[k+1] = readUsage()
+	close(iv.changed[k])
 }
 
 // finish notes that a worker did its share of fixed work; the last one ends
@@ -218,11 +225,28 @@ func (iv *interval) stage() string {
 	return "throughput"
 }
 
-// waitPhase sleeps until the phase is no longer k.
-func (iv *interval) waitPhase(k int32) {
-	for iv.cur.Load() == k {
-		time.Sleep(200 * time.Microsecond)
-		// Somebody has to notice the end of a phase in which nobody finishes a batch.
-		iv.check(iv.clk.Now())
+// waitPhase waits until the phase is no longer k. The controller ends phases in
+// which nobody finishes a batch.
+func (iv *interval) waitPhase(k int32) { <-iv.changed[k] }
+
+// probeBegan returns when the first sampled phase after k began, 0 if none has.
+func (iv *interval) probeBegan(k int) int64 {
+	for j := k + 1; j < len(iv.phases) && j <= int(iv.cur.Load()); j++ {
+		if iv.phases[j].sample {
+			return iv.from(j)
+		}
 	}
+	return 0
+}
+
+// sampledUntil returns when the last sampled phase from k on ended that has
+// ended, 0 if none has.
+func (iv *interval) sampledUntil(k int) int64 {
+	end := int64(0)
+	for j := k; j < len(iv.phases) && j < int(iv.cur.Load()); j++ {
+		if iv.phases[j].sample {
+			end = iv.from(j + 1)
+		}
+	}
+	return end
 }

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"lockbench/lock/loop"
@@ -94,9 +95,8 @@ func (c *child) fairness(m *measured, perWorkerNS []int64) results.Fairness {
 	return results.FairnessOf(counts)
 }
 
-// overlap returns the share of the interval in which all workers took part:
-// all had begun and none had finished, and, with a duration, the worker with
-// the fewest operations did any.
+// overlap returns the share of the interval in which all workers had begun
+// and none had finished.
 func (c *child) overlap(m *measured) *float64 {
 	first, last := max(m.start(), slices.Max(m.first)), m.stop
 	if c.spec.Ops > 0 {
@@ -164,21 +164,17 @@ func (c *child) latencies(s *results.Sample, m *measured) {
 	}
 }
 
+// backlogKept is how many of a worker's unserved arrivals are recorded, each
+// with the number that it stands for.
+const backlogKept = 512
+
 // backlog records the planned arrivals that were not served before the stop,
-// each as a wait of at least its length, one in so many of them.
+// each as a wait of at least its length.
 func (c *child) backlog(w *worker, stop int64) int64 {
 	var obs []loop.Obs
-	i := 0
-	n := w.sec.Backlog(stop, func(arrival int64) {
-		if i%c.spec.Every == 0 {
-			obs = append(obs, loop.Obs{Acquire: stop - arrival, Handoff: -1, Inside: -1, Think: -1, Late: -1,
-				Weight: int32(c.spec.Every), Contended: true, Open: true})
-		}
-		i++
-		if len(obs) == 4096 {
-			c.hists.record(w.id, c.clk, obs)
-			obs = obs[:0]
-		}
+	n := w.sec.Backlog(stop, backlogKept, func(arrival, weight int64) {
+		obs = append(obs, loop.Obs{Acquire: stop - arrival, Handoff: -1, Inside: -1, Think: -1, Late: -1,
+			Weight: int32(min(weight, math.MaxInt32)), Contended: true, Open: true})
 	})
 	c.hists.record(w.id, c.clk, obs)
 	return n
@@ -189,7 +185,7 @@ func (c *child) backlog(w *worker, stop int64) int64 {
 func (c *child) order(s *results.Sample, probe *measured) {
 	// With phases the log holds the end of the last one, in which most workers
 	// may not be active.
-	if c.info.Control || len(c.workers) < 2 || !c.logged() || len(probe.which) > 1 {
+	if c.info.Control || len(c.workers) < 2 || !c.ordered() || len(probe.which) > 1 {
 		return
 	}
 	// Acquisitions before the probe interval, and the few that were under way

@@ -69,7 +69,7 @@ func (w *worker) equip(handles []lock.Handle, prot []*loop.Protected, rng *rand.
 	}
 	_, shared := handles[0].(lock.RWHandle)
 	cfg := loop.Config{
-		Worker: w.id, Section: t.Section, Think: t.Think,
+		Worker: w.id, Workers: spec.Workers, Section: t.Section, Think: t.Think,
 		ReadLines: spec.Load.ReadLines, WriteLines: spec.Load.WriteLines,
 		Ops: t.Ops, Handles: hs, Protected: prot, Shared: shared,
 		TimedWait: time.Duration(spec.Load.TimedWaitNS),
@@ -126,7 +126,7 @@ func (w *worker) run(iv *interval) {
 	w.first = w.c.clk.Now()
 	w.sec.OpenAt(iv.start)
 	quota := iv.share(w.id)
-	now, sampling, idle := w.first, false, true
+	now, sampling, seen := w.first, false, int32(-1)
 	for {
 		// Lower the word, then read the phase: see interval.advance.
 		w.stop.Clear()
@@ -136,14 +136,15 @@ func (w *worker) run(iv *interval) {
 		}
 		p, n := iv.phases[k], w.size
 		if w.id >= p.active {
-			idle = true
 			iv.waitPhase(k)
 			now = w.sec.Now()
 			continue
 		}
-		if idle {
-			idle = false
-			iv.begun[k].Add(1)
+		if k != seen {
+			seen = k
+			if w.id >= p.active-p.need {
+				iv.begun[k].Add(1)
+			}
 		}
 		if p.sample && !sampling {
 			sampling = true
@@ -160,15 +161,15 @@ func (w *worker) run(iv *interval) {
 		done := w.do(p.sample, n)
 		now = w.sec.Now()
 		count.ops += int64(done)
-		w.tally(count)
+		refused := w.tally(count)
 		w.progress.Add(int64(done) + 1)
 		if p.sample {
 			w.collect()
 			w.closeWaits(iv, int(k))
-		} else if !w.c.general || len(w.c.spec.Load.Arrivals) == 0 {
+		} else if w.c.spec.Load.Arrivals == "" {
 			w.sinceBefore(iv, int(k), now)
 		}
-		w.resize(n, done, now-before)
+		w.resize(n, done+refused, now-before)
 		if iv.quota > 0 && count.ops == quota {
 			w.left = now
 			iv.finish(now)
@@ -179,13 +180,15 @@ func (w *worker) run(iv *interval) {
 	w.left = w.c.clk.Now()
 }
 
-// tally moves the section's counters into a phase's.
-func (w *worker) tally(c *phaseCount) {
+// tally moves the section's counters into a phase's and returns how many
+// operations of the batch were refused.
+func (w *worker) tally(c *phaseCount) (refused int) {
 	tryFailed, timedOut, reads, clockReads := w.sec.Counters()
 	c.tryFailed += tryFailed
 	c.timedOut += timedOut
 	c.reads += reads
 	c.clockReads += clockReads
+	return int(tryFailed + timedOut)
 }
 
 // do runs one batch.
@@ -202,8 +205,8 @@ func (w *worker) do(sample bool, n int) int {
 
 // resize sizes the next batch by how long the last one took. A batch that was
 // cut short says nothing.
-func (w *worker) resize(n, done int, ticks int64) {
-	if done < n {
+func (w *worker) resize(n, attempts int, ticks int64) {
+	if attempts < n {
 		return
 	}
 	switch {
@@ -215,42 +218,48 @@ func (w *worker) resize(n, done int, ticks int64) {
 }
 
 // closeWaits records the waits that the end of phase k cut short, with the
-// length that they had by then.
+// length that they had by then, or, if the worker was still waiting in later
+// phases of the probe, by the end of the last of these.
 func (w *worker) closeWaits(iv *interval, k int) {
 	open := w.sec.OpenWaits()
-	if len(open) == 0 {
-		return
+	end := iv.sampledUntil(k)
+	kept := open[:0]
+	for _, o := range open {
+		arrival := o.Acquire
+		if end == 0 {
+			// The stop word was late, and was for the phase before: nothing has
+			// ended, and the wait was over just now.
+			o.Acquire = w.c.clk.Now() - arrival
+		} else if o.Acquire = end - arrival; o.Acquire <= 0 {
+			continue // it came after the end
+		}
+		kept = append(kept, o)
 	}
-	end := iv.from(k + 1)
-	for i := range open {
-		open[i].Acquire = max(0, end-open[i].Acquire)
+	if len(kept) > 0 {
+		w.c.hists.record(w.id, w.c.clk, kept)
 	}
-	w.c.hists.record(w.id, w.c.clk, open)
 }
 
-// sinceBefore records the wait of a worker that was in a batch of phase k, in
-// which nothing is sampled, when the probe began: what it waited since then.
-// Section and think time of the operation are taken off, so that the rest is
-// waiting.
+// sinceBefore is for a worker that was in a batch of phase k, in which nothing
+// is sampled, when the probe began, and comes out of it only now. It records
+// what the worker waited since then. Section and think time of the operation
+// are taken off, so that the rest is waiting: unless the worker was not running
+// at all. With more workers than processors that is what most of them do, and
+// cannot be told from waiting; they are counted instead.
 func (w *worker) sinceBefore(iv *interval, k int, now int64) {
-	probe := -1
-	for j := k + 1; j < len(iv.phases) && j <= int(iv.cur.Load()); j++ {
-		if iv.phases[j].sample {
-			probe = j
-			break
-		}
-	}
-	if probe < 0 {
-		return
-	}
-	begin := iv.from(probe)
+	begin := iv.probeBegan(k)
 	if begin == 0 {
 		return
 	}
-	if end := iv.from(probe + 1); end != 0 && end < now {
+	if end := iv.sampledUntil(k); end != 0 && end < now {
 		now = end
 	}
-	if wait := now - begin - w.longest; wait > 0 {
+	wait := now - begin - w.longest
+	switch {
+	case wait <= 0:
+	case w.c.spec.Workers > w.c.spec.Procs || w.c.info.Control:
+		w.c.unsampled.Add(1)
+	default:
 		w.c.hists.record(w.id, w.c.clk, []loop.Obs{{Acquire: wait, Handoff: -1, Inside: -1, Think: -1, Late: -1, Weight: 1, Contended: true, Open: true}})
 	}
 }

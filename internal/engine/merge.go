@@ -65,6 +65,13 @@ func merge(in []*results.Sample) (*results.Sample, error) {
 		m.ThroughputOps = float64(m.Ops) / float64(m.ElapsedNS) * 1e9
 	}
 	m.Fairness = results.FairnessOf(m.PerWorkerOps)
+	if len(m.PerWorkerNS) == len(m.PerWorkerOps) { // fixed work: see cell
+		rates := make([]int64, len(m.PerWorkerNS))
+		for i, ns := range m.PerWorkerNS {
+			rates[i] = int64(float64(m.PerWorkerOps[i]) * 1e12 / float64(max(1, ns)))
+		}
+		m.Fairness = results.FairnessOf(rates)
+	}
 	m.ContendedPct = weighted(in, func(s *results.Sample) *float64 { return s.ContendedPct })
 	m.SectionMeasuredNS = weighted(in, func(s *results.Sample) *float64 { return s.SectionMeasuredNS })
 	m.ThinkMeasuredNS = weighted(in, func(s *results.Sample) *float64 { return s.ThinkMeasuredNS })

@@ -143,11 +143,18 @@ func (s *session) run(ctx context.Context, c command, cpus []int) (*results.Samp
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil {
-		return s.failed(err), nil
+	var m *results.Sample
+	if err == nil {
+		m, err = merge(samples)
 	}
-	m, err := merge(samples)
 	if err != nil {
+		// What one child has proved does not become an error because another
+		// one failed.
+		for _, x := range samples {
+			if rank(x.Outcome) >= rank(results.OutcomeHang) {
+				return &results.Sample{Outcome: x.Outcome, Reason: x.Reason, Violations: x.Violations}, nil
+			}
+		}
 		return s.failed(err), nil
 	}
 	m.OverheadNS = max(0, int64(ended.Sub(began))-m.WarmupNS-m.ElapsedNS-m.ProbeElapsedNS)
@@ -203,7 +210,7 @@ func (s *session) collect(ctx context.Context, c command, cpus []int) (samples [
 	for _, p := range s.children {
 		m, err := s.await(ctx, p, cell.MsgRecord)
 		if err != nil {
-			return nil, err
+			return samples, err
 		}
 		samples = append(samples, m.Sample)
 		if m.Sample.Outcome == results.OutcomeHang {

@@ -62,17 +62,27 @@ func (s *Section) gap() int64 {
 }
 
 // Backlog hands out the planned arrivals at or before until that were not
-// served, one by one, and returns how many there were.
-func (s *Section) Backlog(until int64, each func(arrival int64)) int64 {
+// served, at most about keep of them (keep >= 1), each with the number that it
+// stands for, and returns how many there were.
+func (s *Section) Backlog(until int64, keep int64, each func(arrival, weight int64)) int64 {
 	if len(s.cfg.Gaps) == 0 {
 		return 0
 	}
-	var n int64
+	due, pos, n := s.gen.due, s.gen.gpos, int64(0)
 	for s.gen.due <= until {
-		each(s.gen.due)
 		s.gen.due += s.gap()
 		n++
 	}
+	after := s.gen
+	s.gen.due, s.gen.gpos = due, pos
+	stride := max(1, n/keep)
+	for i := int64(0); i < n; i++ {
+		if i%stride == 0 {
+			each(s.gen.due, min(stride, n-i))
+		}
+		s.gen.due += s.gap()
+	}
+	s.gen = after
 	return n
 }
 

@@ -203,12 +203,22 @@ func TestBacklog(t *testing.T) {
 	s.OpenOffset(3)
 	s.OpenAt(100)
 	var got []int64
-	n := s.Backlog(135, func(at int64) { got = append(got, at) })
+	n := s.Backlog(135, 100, func(at, weight int64) {
+		got = append(got, at)
+		if weight != 1 {
+			t.Errorf("an arrival stands for %d", weight)
+		}
+	})
 	if want := []int64{103, 113, 123, 133}; n != 4 || !slices.Equal(got, want) {
 		t.Errorf("%d planned arrivals %v, want %v", n, got, want)
 	}
-	if n := s.Backlog(135, func(int64) {}); n != 0 {
+	if n := s.Backlog(135, 100, func(int64, int64) {}); n != 0 {
 		t.Errorf("%d arrivals handed out twice", n)
+	}
+	sum, samples := int64(0), 0
+	n = s.Backlog(135+10*1003, 100, func(_, weight int64) { sum += weight; samples++ })
+	if n != 1003 || sum != n || samples < 100 || samples > 110 {
+		t.Errorf("%d samples stand for %d of %d arrivals", samples, sum, n)
 	}
 }
 

@@ -2,9 +2,14 @@ package loop
 
 import "sync/atomic"
 
-// obsCap is how many samples a section holds until the cell takes them out
-// between two batches; a full buffer ends the batch.
-const obsCap = 256
+// A section holds some samples until the cell takes them out between two
+// batches; a full buffer ends the batch. With thousands of workers they hold
+// fewer, so that all buffers together stay at 3 MiB.
+const (
+	obsCap   = 256
+	obsLeast = 16
+	obsOfAll = 1 << 16
+)
 
 // rampOps is how many samples a worker takes at stride 1. The stride doubles
 // then, and again each time that the number of samples has doubled, up to
@@ -27,7 +32,8 @@ type Obs struct {
 
 // sampling is the operation being sampled.
 type sampling struct {
-	arrival  int64
+	arrival  int64 // open loop: the planned one
+	came     int64 // when the worker really was there
 	acquired int64
 	left     int64
 	count    uint64 // acquisitions of the lock at the arrival
@@ -72,7 +78,8 @@ func (s *Section) arrive(p *Protected) {
 		// the section the lock is held, and the owner word does not show it.
 		atomic.AddUint32(&p.want, 1)
 	}
-	c.arrival = s.Now()
+	c.came = s.Now()
+	c.arrival = c.came
 }
 
 // Acquired stamps the acquisition; call it between Lock and Enter.
@@ -96,7 +103,7 @@ func (s *Section) acquired(p *Protected) {
 	// The stamp is the lock's data: a holder wrote it inside. It is the
 	// release that let this worker in only if that holder was the last one, and
 	// a handoff only if this worker was there before.
-	if p.stampCount == p.Passes && p.stamped > c.arrival {
+	if p.stampCount == p.Passes && p.stamped > c.came {
 		c.obs.Handoff = c.acquired - p.stamped
 	}
 }

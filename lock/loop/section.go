@@ -30,6 +30,7 @@ func (s *Stop) IsSet() bool { return atomic.LoadUint32(&s.Word) != 0 }
 // from a generator several nanoseconds.
 type Config struct {
 	Worker  int // 0-based
+	Workers int // of the cell; 0 counts as 1
 	Section []uint32
 	Think   []uint32
 	// ReadLines and WriteLines are the 64-byte lines of the lock's data that a
@@ -131,7 +132,7 @@ func New(cfg Config, stop *Stop) *Section {
 	s.section, s.think = orZero(cfg.Section), orZero(cfg.Think)
 	s.idle = anyNonZero(cfg.Think)
 	s.busy = s.hasWork()
-	s.obs = make([]Obs, 0, obsCap)
+	s.obs = make([]Obs, 0, min(obsCap, max(obsLeast, obsOfAll/max(1, cfg.Workers))))
 	s.gen.init(&s.cfg)
 	s.gen.late = -1
 	s.Reset()

@@ -87,6 +87,7 @@ var meanings = []entry{
 	{results.FlagOversubscribed, "more workers than cores: waiting depends on the scheduler"},
 	{results.FlagInterface, "measured by interface calls, some ns slower than generated loops"},
 	{results.FlagClock, "the cheap clock disagreed with the monotonic one"},
+	{results.FlagUnsampled, "with more workers than cores some did not run or waited through the probe: not in the latencies"},
 	{results.FlagFewSamples, "too few latency samples for the high percentiles"},
 	{results.FlagNoRecovery, "throughput did not come back after a phase of high load"},
 	{results.FlagLate, "open loop: the harness itself was late for planned arrivals"},
