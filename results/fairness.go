@@ -31,3 +31,9 @@ func FairnessOf(counts []int64) Fairness {
 	}
 	return f
 }
+
+// PlannedOps returns how many arrivals an open loop had planned from the
+// warm-up to the end of the probe; 0 for a closed loop.
+func (s *Sample) PlannedOps() float64 {
+	return s.OfferedOps * float64(s.WarmupNS+s.ElapsedNS+s.ProbeElapsedNS) / 1e9
+}

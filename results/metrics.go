@@ -65,7 +65,8 @@ func metrics(ok []*Sample) Metrics {
 			if s.OfferedOps == 0 {
 				return 0, false
 			}
-			return shareOf(s.BacklogOps, s.BacklogOps+s.ProbeOps)
+			planned := s.PlannedOps()
+			return 100 * min(1, float64(s.BacklogOps)/planned), planned > 0
 		}),
 	}
 	for _, e := range m.all() {
@@ -92,9 +93,18 @@ func cpuRates(ok []*Sample) []float64 {
 	})
 }
 
-// starved reports whether some worker got nothing while others did.
+// starved reports whether some worker got nothing of what it was there for:
+// with load phases, in the phase with most workers; all of them, if nobody got
+// anything. FairnessOf leaves max/min out exactly then, and for a lone worker.
 func starved(s *Sample) bool {
-	return s.Ops > 0 && len(s.PerWorkerOps) > 1 && slices.Min(s.PerWorkerOps) == 0
+	active := len(s.PerWorkerOps)
+	if len(s.Phases) > 0 {
+		active = 0
+		for _, p := range s.Phases {
+			active = max(active, p.Workers)
+		}
+	}
+	return active > 1 && s.Fairness.MaxMin == nil
 }
 
 // maxMin is infinite in a repetition that starved a worker.

@@ -37,6 +37,7 @@ const (
 	FlagOversubscribed = "oversubscribed" // more workers than cores
 	FlagInterface      = "interface"      // no generated loops: measured by interface calls
 	FlagClock          = "clock"          // the cheap clock disagreed with the monotonic one
+	FlagIdle           = "idle-workers"   // an active worker did nothing in a load phase
 	FlagUnsampled      = "unsampled"      // workers whose waits, if they waited, are not in the latencies
 	FlagFewSamples     = "few-samples"    // too few latency samples for the high percentiles
 	FlagNoRecovery     = "no-recovery"    // throughput did not come back after a load phase
@@ -183,8 +184,8 @@ type Sample struct {
 	WarmupNS       int64   `json:"warmup_ns"`
 	DrainNS        int64   `json:"drain_ns"` // from the stop until the last worker had left, excluded
 	ThroughputOps  float64 `json:"throughput_ops_s"`
-	WallNSPerOp    float64 `json:"wall_ns_per_op"` // elapsed / ops: of the whole, not of a worker
-	CPUNSPerOp     float64 `json:"cpu_ns_per_op"`  // processor time of the process / ops
+	WallNSPerOp    float64 `json:"wall_ns_per_op,omitempty"` // elapsed / ops: of the whole, not of a worker; absent without operations
+	CPUNSPerOp     float64 `json:"cpu_ns_per_op,omitempty"`  // processor time of the process / ops
 	PerWorkerOps   []int64 `json:"per_worker_ops,omitempty"`
 	PerWorkerNS    []int64 `json:"per_worker_ns,omitempty"` // fixed work: when each worker was done
 

@@ -57,7 +57,7 @@ func (c *child) doubt(s *results.Sample, m, probe *measured) {
 	if d := c.clk.NS(m.drain()); d > drainDoubt*s.ElapsedNS {
 		flag(results.FlagDrain, "workers took %d ms to leave", d/1e6)
 	}
-	if s.BacklogOps > 0 && probe != nil && float64(s.BacklogOps) > 0.01*float64(s.BacklogOps+s.ProbeOps) {
+	if planned := s.PlannedOps(); planned > 0 && float64(s.BacklogOps) > 0.01*planned {
 		flag(results.FlagBacklog, "%d planned arrivals were not served", s.BacklogOps)
 	}
 	if k := c.unsampled.Load(); k > 0 && !c.info.Control {
@@ -69,8 +69,8 @@ func (c *child) doubt(s *results.Sample, m, probe *measured) {
 	if s.Acquire != nil && s.Acquire.Count < minTailCount {
 		flag(results.FlagFewSamples, "%d latency samples", s.Acquire.Count)
 	}
-	if idle, k := m.idle(); idle > 0 && len(m.which) > 1 {
-		flag(results.FlagOverlap, "%d of %d workers did nothing in phase %d: it is too short for so many, or the lock starves them",
+	if idle, k := m.idle(); idle > 0 && len(c.spec.Load.Phases) > 0 {
+		flag(results.FlagIdle, "%d of %d workers did nothing in phase %d: it is too short for so many, or the lock starves them",
 			idle, m.iv.phases[m.which[k]].active, k+1)
 	}
 	c.doubtPhases(s, flag)

@@ -178,7 +178,7 @@ func TestBurstsHaveTheirWorkers(t *testing.T) {
 		t.Fatalf("outcome %s (%s), phases %+v", s.Outcome, s.Reason, s.Phases)
 	}
 	idle := slices.Contains(s.PerWorkerOps[1:], 0)
-	if idle && !hasFlag(s, results.FlagOverlap) {
+	if idle && !hasFlag(s, results.FlagIdle) {
 		t.Errorf("operations %v, flags %v", s.PerWorkerOps, s.Flags)
 	}
 	if s.Fairness.Jain == nil || s.Fairness.LWSSMedian != nil {

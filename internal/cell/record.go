@@ -56,7 +56,7 @@ func (c *child) record(warm, m, probe *measured) *results.Sample {
 	if len(c.workers) > 1 {
 		s.OverlapPct = c.overlap(m)
 	}
-	if len(m.which) > 1 {
+	if len(c.spec.Load.Phases) > 0 {
 		s.Phases = c.phases(m)
 	}
 	if probe != nil {
@@ -88,7 +88,7 @@ func (c *child) fairness(m *measured, perWorkerNS []int64) results.Fairness {
 		for i, ns := range perWorkerNS {
 			counts[i] = int64(float64(m.perWorker[i]) * 1e12 / float64(max(1, ns)))
 		}
-	case len(m.which) > 1:
+	case len(c.spec.Load.Phases) > 0:
 		i := m.busiest()
 		counts = m.phases[i][:m.iv.phases[m.which[i]].active]
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -99,6 +100,9 @@ func (f *specFlags) build(check func(engine.Spec) error) (engine.Spec, error) {
 		}
 	}
 	var err error
+	if changed("workers") && len(f.workers) == 0 || changed("cores") && len(f.cores) == 0 {
+		return s, usageErr(errors.New("--workers and --cores want at least one number"), "numbers, or ranges such as 1:4")
+	}
 	if changed("workers") {
 		if s.Workers, err = parseCounts(f.workers); err != nil {
 			return s, usageErr(fmt.Errorf("--workers: %w", err), "numbers, ranges such as 1:8, all, or multiples of the cores such as 4x")
@@ -110,7 +114,7 @@ func (f *specFlags) build(check func(engine.Spec) error) (engine.Spec, error) {
 		}
 		c, err := workloads.ParseCount(strconv.FormatFloat(f.oversubscribe, 'g', -1, 64) + "x")
 		if err != nil {
-			return s, usageErr(fmt.Errorf("--oversubscribe: %w", err), "")
+			return s, usageErr(fmt.Errorf("--oversubscribe: %w", err), "a number of workers a core, such as 4")
 		}
 		s.Workers = []workloads.Count{c}
 	}
@@ -130,6 +134,9 @@ func (f *specFlags) build(check func(engine.Spec) error) (engine.Spec, error) {
 			set()
 		}
 	}
+	if s.Ops > 0 && !changed("ops") && (changed("duration") || changed("probe")) {
+		s.Ops = 0 // the file's, which the flag overrides
+	}
 	if changed("ops") {
 		if changed("duration") || changed("probe") {
 			return s, usageErr(fmt.Errorf("--ops and --duration or --probe exclude each other"), "--ops fixes the work, --duration the time")
@@ -137,6 +144,9 @@ func (f *specFlags) build(check func(engine.Spec) error) (engine.Spec, error) {
 		if s.Ops <= 0 {
 			return s, usageErr(fmt.Errorf("--ops: %d: want a number above 0", s.Ops), "--ops is the number of operations of all workers together, such as 100000")
 		}
+	}
+	if s.Ops > 0 {
+		s.Duration, s.Probe = 0, 0
 	}
 	for _, r := range f.runners {
 		name, path, ok := strings.Cut(r, "=")

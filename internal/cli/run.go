@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -44,12 +45,16 @@ func (a *app) runCmd() *cobra.Command {
 	fs.StringArrayVar(&o.labels, "label", nil, "KEY=VALUE, kept in the header of the results; may be repeated")
 	completeWords(cmd, "format", render.Names()...)
 	completeWords(cmd, "progress", progressModes...)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), f, o) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o.outGiven = cmd.Flags().Changed("out")
+		return a.run(cmd.Context(), f, o)
+	}
 	return cmd
 }
 
 type runOptions struct {
 	out, format, progress string
+	outGiven              bool
 	force                 bool
 	labels                []string
 }
@@ -84,6 +89,9 @@ func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
 		return &runtimeError{fmt.Errorf("find this program's own file: %w", err)}
 	}
 	sink := &recorder{builder: results.NewBuilder()}
+	if o.outGiven && o.out == "" {
+		return usageErr(errors.New("--out: the name of the file is empty"), "leave --out away to keep no records")
+	}
 	if o.out != "" {
 		if sink.file, err = results.Create(o.out, o.force); err != nil {
 			return hintForce(err)
@@ -134,7 +142,12 @@ func (a *app) plan(f *specFlags, h host.Info) (*engine.Plan, error) {
 			}
 		}
 	}
-	return engine.NewPlan(spec, catalogue, m)
+	p, err := engine.NewPlan(spec, catalogue, m)
+	var usage *engine.UsageError
+	if f.file != "" && errors.As(err, &usage) && !errors.Is(err, engine.ErrNothing) {
+		err = &engine.UsageError{Err: fmt.Errorf("%s: %w", f.file, usage.Err), Hint: usage.Hint}
+	}
+	return p, err
 }
 
 // conclude sets the exit code and says on stderr what the table may hide.

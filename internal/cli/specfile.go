@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ const hintFile = "-f wants a YAML file, see README.md"
 
 // A specFile is what a settings file says, over the defaults in spec.
 type specFile struct {
+	given  []string // scalar keys so far
 	spec   engine.Spec
 	labels map[string]string
 	// check reports what is wrong with a spec that has one setting of the file,
@@ -136,9 +138,13 @@ func (f *specFile) set(n yamlNodes, key string, v ast.Node) error {
 	if err != nil {
 		return err
 	}
+	f.given = append(f.given, key)
+	if slices.Contains(f.given, "ops") && (slices.Contains(f.given, "duration") || slices.Contains(f.given, "probe")) {
+		return at(v, errors.New("ops and duration or probe exclude each other"), "ops fixes the work, duration the time")
+	}
 	one := engine.Default()
 	if err := setScalar(&one, key, text); err != nil {
-		return at(v, fmt.Errorf("%s: %q: %w", key, text, err), "")
+		return at(v, fmt.Errorf("%s: %q: %w", key, text, err), "a value as after --"+key+", see: lockbench run --help")
 	}
 	if err := f.checked(one); err != nil {
 		return at(v, err, "")

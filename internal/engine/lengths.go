@@ -21,8 +21,8 @@ const patience = 3
 // stretches of time.
 func checkLengths(s Spec, w workloads.Spec, workers int) error {
 	if s.Ops > 0 && len(w.Phases) > 0 {
-		return usage(fmt.Errorf("workload %s: phases and --ops together: phases are shares of a duration", w.Name),
-			"use --duration, or --phases none")
+		return usage(fmt.Errorf("workload %s: phases and fixed work (ops) together: phases are shares of a duration", w.Name),
+			"use a duration, or phases none")
 	}
 	l := w.Resolve(nominalUnitNS)
 	longest := time.Duration((l.Section.Max() + l.Think.Max()) * nominalUnitNS)

@@ -15,8 +15,8 @@ type entry struct{ word, text string }
 func glossary(rep *results.Report) []entry {
 	out := []entry{
 		{"throughput", "acquisitions a second by all workers together, median of the repetitions"},
-		{"95 % interval", "the bounds of that median, in the same unit; locks whose intervals overlap are not told apart"},
-		{"time/op, cpu/op", "elapsed time, and processor time of all workers, by acquisitions: the inverse of the median rate, so that time/op is 1/throughput; inf = no acquisition in most repetitions"},
+		{"95 % interval", "the bounds of that median, in the same unit unless they have their own; locks whose intervals overlap are not told apart"},
+		{"time/op, cpu/op", "elapsed time, and processor time of all workers (in an open loop they poll for their arrivals), by acquisitions: the inverse of the median rate, so that time/op is 1/throughput; inf = no acquisition in most repetitions"},
 		{"jain, max/min", "fairness: 1 = every worker got the same; jain 1/n = one of n got all; max/min = most by least acquisitions of a worker, inf = a worker got nothing in most repetitions"},
 		{"LWSS", "how many different workers hold the lock within 1000 acquisitions (median)"},
 		{"acquire, handoff", "time to get the lock, and from a release to the next holder that was waiting; max is the longest of all repetitions" + clockShare(rep)},
@@ -28,7 +28,7 @@ func glossary(rep *results.Report) []entry {
 	}{
 		{"try\nfailed", []entry{{"try failed", "share of all operations that were tries and did not get the lock"}}},
 		{"timed\nout", []entry{{"timed out", "share of all operations that gave up waiting"}}},
-		{"back-\nlog", []entry{{"backlog", "open loop: share of the planned arrivals that were not served before the stop; throughput is what arrived, unless the lock cannot keep up: it ranks nothing here"}}},
+		{"back-\nlog", []entry{{"backlog", "open loop: share of all planned arrivals, from the warm-up on, that were not served at the stop; throughput is what arrived, unless the lock cannot keep up: it ranks nothing here"}}},
 		{"late\np99", []entry{{"late", "open loop: how late the harness itself was after waiting for a planned arrival; latencies contain it"}}},
 	} {
 		if hasColumn(rep, x.head) {
@@ -84,6 +84,7 @@ var meanings = []entry{
 	{results.FlagGC, "a garbage collection ran inside a measured interval"},
 	{results.FlagCoherence, "the cost of moving a cache line between the processors changed meanwhile"},
 	{results.FlagSteal, "the hypervisor took processor time away"},
+	{results.FlagBusy, "other programs used the processors meanwhile"},
 	{results.FlagOversubscribed, "more workers than cores: waiting depends on the scheduler"},
 	{results.FlagInterface, "measured by interface calls, some ns slower than generated loops"},
 	{results.FlagClock, "the cheap clock disagreed with the monotonic one"},
@@ -94,6 +95,7 @@ var meanings = []entry{
 	{results.FlagBacklog, "arrivals came faster than they were served"},
 	{results.FlagDrain, "workers took long to leave after the stop"},
 	{results.FlagOverlap, "workers ran together for only a part of the interval"},
+	{results.FlagIdle, "an active worker did nothing in a load phase: the phase is too short for so many, or the lock starves them"},
 }
 
 // legend explains the marks that the report uses, and only those. Marks of a

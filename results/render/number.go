@@ -74,7 +74,7 @@ func interval(e *results.Estimate) string {
 	}
 	own := func(v float64) string {
 		v, p := scaled(v, ratePrefixes)
-		return strings.TrimSpace(three(v) + " " + p)
+		return three(v) + " " + p + "/s"
 	}
 	return own(*e.Lo) + "-" + own(*e.Hi)
 }

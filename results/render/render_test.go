@@ -9,6 +9,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -126,7 +128,7 @@ func TestInterval(t *testing.T) {
 	for _, tc := range []struct {
 		median, lo, hi float64
 		want           string
-	}{{9.39e6, 4.1e6, 20.3e6, "4.10-20.3"}, {900e3, 0, 1.2e6, "0-1200"}, {0, 0, 28900, "0-28.9 k"}, {1.31e9, 893e6, 1.5e9, "0.893-1.50"}, {58, 22, 57.8e6, "22.0-57.8 M"}, {0, 0, 0, "0-0"}} {
+	}{{9.39e6, 4.1e6, 20.3e6, "4.10-20.3"}, {900e3, 0, 1.2e6, "0-1200"}, {0, 0, 28900, "0 /s-28.9 k/s"}, {1.31e9, 893e6, 1.5e9, "0.893-1.50"}, {58, 22, 57.8e6, "22.0 /s-57.8 M/s"}, {0, 0, 0, "0 /s-0 /s"}} {
 		if got := interval(&results.Estimate{Median: tc.median, Lo: real(tc.lo), Hi: real(tc.hi)}); got != tc.want {
 			t.Errorf("interval of %v: got %q, want %q", tc, got, tc.want)
 		}
@@ -280,6 +282,24 @@ func TestNumbers(t *testing.T) {
 	}{{21, "21 ns"}, {9.6, "9.6 ns"}, {200, "200 ns"}, {999.4, "999 ns"}, {999.6, "1.00 µs"}, {1234, "1.23 µs"}, {999_600, "1.00 ms"}, {45e6, "45.0 ms"}, {3.6e12, "3600 s"}, {math.Inf(1), "inf"}} {
 		if got := span(tc.in); got != tc.want {
 			t.Errorf("span(%g): got %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}
+
+// TestEveryFlagIsExplained: a flag that a child may set has a line in the
+// legend. Their names are read from the schema's source.
+func TestEveryFlagIsExplained(t *testing.T) {
+	src, err := os.ReadFile("../schema.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile(`(?m)^\tFlag\w+\s+= "([a-z-]+)"`).FindAllStringSubmatch(string(src), -1)
+	if len(flags) < 10 {
+		t.Fatalf("only %d flags found in schema.go", len(flags))
+	}
+	for _, f := range flags {
+		if !slices.ContainsFunc(meanings, func(e entry) bool { return e.word == f[1] }) {
+			t.Errorf("flag %q has no line in the legend", f[1])
 		}
 	}
 }
