@@ -94,15 +94,14 @@ func cpuRates(ok []*Sample) []float64 {
 }
 
 // starved reports whether some worker got nothing of what it was there for:
-// with load phases, in the phase with most workers; all of them, if nobody got
-// anything. FairnessOf leaves max/min out exactly then, and for a lone worker.
+// with load phases, in the phase with most workers, which fairness is about.
 func starved(s *Sample) bool {
-	active := len(s.PerWorkerOps)
-	if len(s.Phases) > 0 {
-		active = 0
-		for _, p := range s.Phases {
-			active = max(active, p.Workers)
-		}
+	if len(s.Phases) == 0 {
+		return len(s.PerWorkerOps) > 1 && slices.Min(s.PerWorkerOps) == 0
+	}
+	active := 0
+	for _, p := range s.Phases {
+		active = max(active, p.Workers)
 	}
 	return active > 1 && s.Fairness.MaxMin == nil
 }

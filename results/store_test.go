@@ -283,7 +283,7 @@ func TestReaderRefuses(t *testing.T) {
 		{"negative ops", edit(`"ops":1000`, `"ops":-1000`), 2, "ops", "negative"},
 		{"ops too large", edit(`"ops":1000`, `"ops":1e30`), 2, "ops", "does not fit"},
 		{"ops is a string", edit(`"ops":1000`, `"ops":"many"`), 2, "ops", "string"},
-		{"NaN", edit(`"cpu_ns_per_op":0`, `"cpu_ns_per_op":NaN`), 2, "", "not a record"},
+		{"NaN", edit(`"ctx_voluntary":0`, `"ctx_voluntary":NaN`), 2, "", "not a record"},
 		{"negative time", edit(`"elapsed_ns":100000000`, `"elapsed_ns":-1`), 2, "elapsed_ns", "negative"},
 		{"a time of 300 years", edit(`"drain_ns":0`, `"drain_ns":9223372036854775807`), 2, "drain_ns", "longer than a year"},
 		{"throughput off by 2 %", edit(`"throughput_ops_s":10000`, `"throughput_ops_s":10200`), 2, "throughput_ops_s", "10000"},

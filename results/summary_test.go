@@ -285,7 +285,7 @@ func TestPhasesAndShares(t *testing.T) {
 	in := reps(7, func(i int, s *Sample) {
 		s.Phases = []Phase{{Workers: 1, ElapsedNS: 1e9, Ops: 100, ThroughputOps: 100 + float64(i)}, {Workers: 2, ElapsedNS: 1e9}}
 		s.TryFailed, s.TimedOut = s.Ops/2, s.Ops/2
-		s.OfferedOps, s.ProbeOps, s.BacklogOps = 5000, 75, 25
+		s.OfferedOps, s.ProbeOps, s.BacklogOps = 5000, 75, int64(5000*float64(s.WarmupNS+s.ElapsedNS+s.ProbeElapsedNS)/1e9/4)
 	})
 	c := Summarize(in, 7)
 	if len(c.Phases) != 2 || c.Phases[0].Workers != 1 || c.Phases[0].Throughput.Median != 103 || c.Phases[1].Throughput.Median != 0 {
