@@ -115,6 +115,9 @@ func (s *Section) acquired(p *Protected) {
 func (s *Section) OpenWait() {
 	o := s.now.obs
 	o.Acquire, o.Open, o.Handoff = s.now.arrival, true, -1
+	// It was still waiting: for a lock on its way to somebody, perhaps, with
+	// nobody in the section and no acquisition meanwhile.
+	o.Contended = !raceEnabled
 	s.openWaits = append(s.openWaits, o)
 	s.next()
 }
