@@ -6,9 +6,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
 	"lockbench/internal/engine"
@@ -28,7 +30,14 @@ func checkProgress(mode string) error {
 type progress struct {
 	w     io.Writer
 	plain bool
-	bar   *progressbar.ProgressBar // nil: none
+
+	// The bar, if there is one. It draws when it is told to, before a
+	// repetition begins, and never by itself: a timer beside the measurement
+	// would take a processor from it.
+	bars *mpb.Progress
+	bar  *mpb.Bar
+	draw chan any
+	name atomic.Value // string: the cell that is running
 }
 
 // newProgress returns the display of the given mode; auto is a bar on a
@@ -36,9 +45,14 @@ type progress struct {
 func newProgress(mode string, w io.Writer) *progress {
 	p := &progress{w: w, plain: mode == "plain"}
 	if f, ok := w.(*os.File); mode == "auto" && ok && term.IsTerminal(int(f.Fd())) {
-		p.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionFullWidth(),
-			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		p.draw = make(chan any)
+		p.name.Store("")
+		p.bars = mpb.New(mpb.WithOutput(w), mpb.WithManualRefresh(p.draw), mpb.WithWidth(40))
+		p.bar = p.bars.AddBar(0, mpb.BarRemoveOnComplete(),
+			mpb.PrependDecorators(decor.CountersNoUnit("%d/%d ")),
+			mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO), decor.Any(func(decor.Statistics) string {
+				return " " + p.name.Load().(string)
+			})))
 	}
 	return p
 }
@@ -46,9 +60,10 @@ func newProgress(mode string, w io.Writer) *progress {
 // Begin implements engine.Progress.
 func (p *progress) Begin(s engine.Step, done, total int) {
 	if p.bar != nil {
-		p.bar.ChangeMax(total)
-		p.bar.Describe(s.Cell.Name)
-		_ = p.bar.Set(done) // a terminal that is gone
+		p.name.Store(s.Cell.Name)
+		p.bar.SetTotal(int64(total), false)
+		p.bar.SetCurrent(int64(done))
+		p.draw <- time.Now()
 	}
 	if p.plain {
 		fmt.Fprintf(p.w, "[%d/%d] %s rep %d: ", done+1, total, s.Cell.Name, s.Rep+1)
@@ -69,8 +84,10 @@ func (p *progress) End(_ engine.Step, s *results.Sample) {
 	fmt.Fprintln(p.w, text)
 }
 
+// finish removes the bar.
 func (p *progress) finish() {
 	if p.bar != nil {
-		_ = p.bar.Finish()
+		p.bar.Abort(true)
+		p.bars.Wait()
 	}
 }
