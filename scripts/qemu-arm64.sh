@@ -18,7 +18,7 @@ fi
 cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-for p in ./lock/arch ./impls/spin ./impls/ticket ./impls/array ./impls/mcs ./impls/clh ./impls/hemlock ./impls/std ./impls/rw ./impls/classic; do
+for p in ./lock/arch ./impls/spin ./impls/ticket ./impls/array ./impls/mcs ./impls/clh ./impls/hemlock ./impls/futex ./impls/std ./impls/rw ./impls/classic; do
   name=$(basename "$p")
   CGO_ENABLED=0 GOARCH=arm64 go test -pgo=off -c -o "$dir/$name.test" "$p"
   (cd "$p" && taskset -c "$cpu" "$qemu" "$dir/$name.test" -test.short -test.timeout 10m)
