@@ -179,6 +179,18 @@ func TestViolationIsFound(t *testing.T) {
 	}
 }
 
+// TestOneWorkerIsNoExcuse: with one worker a lock that does nothing is found by
+// the staged meeting, and right locks pass it.
+func TestOneWorkerIsNoExcuse(t *testing.T) {
+	s := sampleOf(t, baseSpec("open", 1), info("open", false, func() lock.Handle { return openHandle{} }))
+	if s.Outcome != results.OutcomeViolation || !strings.Contains(s.Reason, "staged") {
+		t.Errorf("a lock that does nothing: outcome %s (%s)", s.Outcome, s.Reason)
+	}
+	if s := sampleOf(t, baseSpec("mu", 1), mutexInfo()); s.Outcome != results.OutcomeOK {
+		t.Errorf("sync.Mutex: outcome %s (%s)", s.Outcome, s.Reason)
+	}
+}
+
 func TestHang(t *testing.T) {
 	spec := baseSpec("stuck", 2)
 	spec.TimeoutNS = int64(300 * time.Millisecond)

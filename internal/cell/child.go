@@ -38,6 +38,7 @@ type child struct {
 	failure chan error    // a worker's
 	stop    chan struct{} // the parent wants us to stop
 
+	open          bool         // the staged meeting let two in
 	since         uint64       // count of the first lock when the order log began
 	unsampled     atomic.Int64 // workers of which nobody knows whether they waited or did not run
 	stealTicks    uint64       // taken by the hypervisor meanwhile, in the kernel's unit of 10 ms
@@ -205,6 +206,13 @@ func (c *child) setUp() (before *float64, err error) {
 		feed := make(chan *interval)
 		c.feeds = append(c.feeds, feed)
 		go w.main(feed)
+	}
+	if c.spec.Workers == 1 && !c.info.Control && c.info.MaxWorkers != 1 {
+		stayed, err := excludes(c.info)
+		if err != nil {
+			return nil, err
+		}
+		c.open = !stayed
 	}
 	before = c.coherence()
 	c.ticks0, c.mono0 = clock.Pair()

@@ -100,7 +100,10 @@ type rightRW struct{ *sync.RWMutex }
 func TestRefusalOfAFreeLockIsAViolation(t *testing.T) {
 	spec := baseSpec("evil", 1)
 	spec.Load.TryPct = 50
-	s := sampleOf(t, spec, info("evil", false, func() lock.Handle { return &neverTry{muHandle{new(sync.Mutex)}} }))
+	s := sampleOf(t, spec, lock.Info{Name: "evil", Family: "test", Source: "test", New: func(int) (lock.Lock, error) {
+		mu := new(sync.Mutex)
+		return makeLock(func(*lock.Worker) lock.Handle { return &neverTry{muHandle{mu}} }), nil
+	}})
 	if s.Outcome != results.OutcomeViolation || !strings.Contains(s.Reason, "free lock") {
 		t.Errorf("outcome %s (%s)", s.Outcome, s.Reason)
 	}

@@ -329,6 +329,10 @@ func (c *child) judge(s *results.Sample, intervals ...*measured) {
 	if s.Violations == 0 {
 		c.judgeCount(s, intervals)
 	}
+	if c.open {
+		s.Violations++
+		s.Reason = "exclusion: while one worker held the lock, another got it (staged before the intervals)"
+	}
 	if s.Violations == 0 && len(c.workers) == 1 {
 		c.judgeRefusals(s, intervals)
 	}
