@@ -7,74 +7,24 @@ import (
 
 // metrics estimates every figure of a cell from its ok samples.
 func metrics(ok []*Sample) Metrics {
-	est := func(get func(*Sample) (float64, bool)) *Estimate { return NewEstimate(collect(ok, get)) }
-	opt := func(get func(*Sample) *float64) *Estimate {
-		return est(func(s *Sample) (float64, bool) {
-			if p := get(s); p != nil {
-				return *p, true
-			}
-			return 0, false
-		})
-	}
-	latency := func(of func(*Sample) *Latency, get func(*Latency) int64) *Estimate {
-		return est(func(s *Sample) (float64, bool) {
-			if l := of(s); l != nil && l.Count > 0 {
-				return float64(get(l)), true
-			}
-			return 0, false
-		})
-	}
-	acquire := func(s *Sample) *Latency { return s.Acquire }
-	handoff := func(s *Sample) *Latency { return s.Handoff }
-	p50 := func(l *Latency) int64 { return l.P50 }
-	p90 := func(l *Latency) int64 { return l.P90 }
-	p99 := func(l *Latency) int64 { return l.P99 }
-	p999 := func(l *Latency) int64 { return l.P999 }
-	longest := func(l *Latency) int64 { return l.Max }
-
-	m := Metrics{
-		Throughput: est(func(s *Sample) (float64, bool) { return s.ThroughputOps, true }),
-		WallNS:     perOp(collect(ok, func(s *Sample) (float64, bool) { return s.ThroughputOps, true })),
-		CPUNS:      perOp(cpuRates(ok)),
-
-		AcquireP50: latency(acquire, p50), AcquireP90: latency(acquire, p90), AcquireP99: latency(acquire, p99),
-		AcquireP999: latency(acquire, p999), AcquireRepMax: latency(acquire, longest),
-		HandoffP50: latency(handoff, p50), HandoffP99: latency(handoff, p99), HandoffRepMax: latency(handoff, longest),
-		LatenessP99: latency(func(s *Sample) *Latency { return s.Lateness }, p99),
-
-		Jain:   opt(func(s *Sample) *float64 { return s.Fairness.Jain }),
-		MaxMin: est(maxMin),
-		RSD:    opt(func(s *Sample) *float64 { return s.Fairness.RSD }),
-		LWSS:   opt(func(s *Sample) *float64 { return s.Fairness.LWSSMedian }),
-		MTTR:   opt(func(s *Sample) *float64 { return s.Fairness.MTTRMedian }),
-
-		Contended:   opt(func(s *Sample) *float64 { return s.ContendedPct }),
-		Coherence:   opt(func(s *Sample) *float64 { return s.CoherenceNS }),
-		Section:     opt(func(s *Sample) *float64 { return s.SectionMeasuredNS }),
-		Think:       opt(func(s *Sample) *float64 { return s.ThinkMeasuredNS }),
-		SectionMean: opt(func(s *Sample) *float64 { return s.SectionMeanNS }),
-		ThinkMean:   opt(func(s *Sample) *float64 { return s.ThinkMeanNS }),
-		Overlap:     opt(func(s *Sample) *float64 { return s.OverlapPct }),
-		Steal:       opt(func(s *Sample) *float64 { return s.StealPct }),
-		CtxVol:      est(func(s *Sample) (float64, bool) { return float64(s.CtxVoluntary), true }),
-		CtxInvol:    est(func(s *Sample) (float64, bool) { return float64(s.CtxInvoluntary), true }),
-
-		TryFailed: est(func(s *Sample) (float64, bool) { return shareOf(s.TryFailed, s.Ops+s.TryFailed+s.TimedOut) }),
-		TimedOut:  est(func(s *Sample) (float64, bool) { return shareOf(s.TimedOut, s.Ops+s.TryFailed+s.TimedOut) }),
-		Backlog: est(func(s *Sample) (float64, bool) {
-			if s.OfferedOps == 0 {
-				return 0, false
-			}
-			planned := s.PlannedOps()
-			return 100 * min(1, float64(s.BacklogOps)/planned), planned > 0
-		}),
-	}
-	for _, e := range m.all() {
+	var m Metrics
+	for _, x := range MetricList() {
+		e := x.est(&m)
+		*e = NewEstimate(collect(ok, x.Of))
 		// What half of the repetitions or more do not have, the others do not
 		// speak for: of a lock that collapsed, they are the lucky ones.
 		if *e != nil && 2*(*e).N <= len(ok) {
 			*e = nil
 		}
+	}
+	// Times an operation are the inverse of rates, so that the two agree.
+	if m.WallNS != nil {
+		m.WallNS = perOp(collect(ok, func(s *Sample) (float64, bool) { return s.ThroughputOps, true }))
+	}
+	if rates := cpuRates(ok); m.CPUNS != nil && len(rates) > 0 {
+		m.CPUNS = perOp(rates)
+	} else {
+		m.CPUNS = nil
 	}
 	m.AcquireMax, m.HandoffMax = largest(m.AcquireRepMax), largest(m.HandoffRepMax)
 	return m

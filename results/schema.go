@@ -67,6 +67,25 @@ type Run struct {
 	Workloads    []string          `json:"workloads,omitempty"` // in the order asked for, which reports keep
 	CellsPlanned int               `json:"cells_planned"`
 	Reps         int               `json:"reps"`
+	// Programs of a paired session (lockbench ab), the old side's first; a
+	// sample's Program is an index into it. Absent in an ordinary run, whose
+	// program is Program.
+	Programs []SideProgram `json:"programs,omitempty"`
+}
+
+// Sides of a paired session.
+const (
+	SideOld = "old"
+	SideNew = "new"
+)
+
+// SideProgram is one of the programs that a paired session compares.
+type SideProgram struct {
+	Side     string `json:"side"` // SideOld, SideNew
+	File     string `json:"file"` // as given
+	SHA256   string `json:"sha256"`
+	Version  string `json:"version"`
+	Protocol int    `json:"protocol"`
 }
 
 // GoInfo is the toolchain and how the program was built.
@@ -169,13 +188,18 @@ type Sample struct {
 	CPUs     []int  `json:"cpus,omitempty"` // the affinity mask
 	Pin      string `json:"pin"`            // none, compact, scatter
 	Clients  int    `json:"clients"`        // child processes that made the cell
-	Rep      int    `json:"rep"`            // 0-based
+	Rep      int    `json:"rep"`            // 0-based; in a paired session the number of the pair
 	Seed     uint64 `json:"seed"`
 	Dispatch string `json:"dispatch"`     // direct, interface
 	Threads  string `json:"threads"`      // free, locked
 	RW       string `json:"rw,omitempty"` // shared, exclusive; absent without read sections
-	Outcome  string `json:"outcome"`
-	Reason   string `json:"reason,omitempty"`
+	// Side, Program and Second are of a paired session: which side the program
+	// is on, its index in Run.Programs, and whether it ran second in its pair.
+	Side    string `json:"side,omitempty"`
+	Program int    `json:"program,omitempty"`
+	Second  bool   `json:"second,omitempty"`
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason,omitempty"`
 
 	Ops            int64   `json:"ops"`              // acquisitions in the throughput interval
 	ElapsedNS      int64   `json:"elapsed_ns"`       // of the throughput interval

@@ -16,6 +16,7 @@ type Section struct {
 	Clients  int
 	Dispatch string
 	Threads  string
+	Side     string // of a paired session: old, new
 	// Params are the other parts of the cell name, such as "section=500".
 	Params []string
 	// OfferedOps is an open loop's arrival rate; 0 = a closed loop. It sets the
@@ -43,7 +44,7 @@ func borrowControls(secs []*Section) {
 		best := -1
 		for _, o := range secs {
 			if o.Workload != s.Workload || o.Workers != s.Workers || o.Cores != s.Cores || o.Pin != s.Pin ||
-				o.Clients != s.Clients || !slices.Equal(o.Params, s.Params) {
+				o.Clients != s.Clients || o.Side != s.Side || !slices.Equal(o.Params, s.Params) {
 				continue
 			}
 			score := 0
@@ -67,13 +68,14 @@ type sectionKey struct {
 	workload                        string
 	workers, cores                  int
 	variant, pin, dispatch, threads string
+	side                            string
 	clients                         int
 }
 
 func keyOf(s *Sample) sectionKey {
 	return sectionKey{
 		workload: s.Workload, workers: s.Workers, cores: s.Cores, variant: strings.TrimPrefix(s.Cell, s.Lock),
-		pin: s.Pin, dispatch: s.Dispatch, threads: s.Threads, clients: s.Clients,
+		pin: s.Pin, dispatch: s.Dispatch, threads: s.Threads, clients: s.Clients, side: s.Side,
 	}
 }
 
@@ -102,7 +104,8 @@ func sections(r *RunReport) ([]*Section, []*Sample) {
 			cmp.Compare(order[a.workload], order[b.workload]), strings.Compare(a.workload, b.workload),
 			cmp.Compare(a.clients, b.clients), cmp.Compare(a.workers, b.workers), cmp.Compare(a.cores, b.cores),
 			strings.Compare(a.variant, b.variant), strings.Compare(a.pin, b.pin),
-			strings.Compare(a.dispatch, b.dispatch), strings.Compare(a.threads, b.threads))
+			strings.Compare(a.dispatch, b.dispatch), strings.Compare(a.threads, b.threads),
+			-strings.Compare(a.side, b.side)) // old, then new
 	})
 
 	var out []*Section
@@ -122,7 +125,7 @@ func sections(r *RunReport) ([]*Section, []*Sample) {
 		slices.SortFunc(cells, func(a, b cell) int { return compareCells(a.sum, b.sum, offered > 0) })
 		sec := &Section{
 			Workload: k.workload, Workers: k.workers, Cores: k.cores, Pin: k.pin, Clients: k.clients,
-			Dispatch: k.dispatch, Threads: k.threads, Params: params(k.variant),
+			Dispatch: k.dispatch, Threads: k.threads, Side: k.side, Params: params(k.variant),
 			OfferedOps: offered,
 		}
 		for _, c := range cells {

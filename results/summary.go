@@ -52,18 +52,6 @@ type Metrics struct {
 	Backlog *Estimate `json:"backlog_pct,omitempty"`
 }
 
-// all are the places of the estimates.
-func (m *Metrics) all() []**Estimate {
-	return []**Estimate{
-		&m.Throughput, &m.WallNS, &m.CPUNS,
-		&m.AcquireP50, &m.AcquireP90, &m.AcquireP99, &m.AcquireP999, &m.AcquireRepMax,
-		&m.HandoffP50, &m.HandoffP99, &m.HandoffRepMax, &m.LatenessP99,
-		&m.Jain, &m.MaxMin, &m.RSD, &m.LWSS, &m.MTTR,
-		&m.Contended, &m.Coherence, &m.Section, &m.Think, &m.SectionMean, &m.ThinkMean,
-		&m.Overlap, &m.Steal, &m.CtxVol, &m.CtxInvol, &m.TryFailed, &m.TimedOut, &m.Backlog,
-	}
-}
-
 // A PhaseSummary is one stage of a load that changes.
 type PhaseSummary struct {
 	Workers    int       `json:"workers"` // active
@@ -92,6 +80,7 @@ type CellSummary struct {
 	Dispatch    string            `json:"dispatch"`
 	Threads     string            `json:"threads"`
 	RW          string            `json:"rw,omitempty"`
+	Side        string            `json:"side,omitempty"` // of a paired session: old, new
 
 	Reps     int            `json:"reps"`    // repetitions in the file
 	OKReps   int            `json:"ok_reps"` // those that the metrics are from
@@ -120,7 +109,7 @@ func Summarize(samples []*Sample, planned int) *CellSummary {
 	c := &CellSummary{
 		Type: TypeSummary, Cell: first.Cell, Lock: first.Lock, Family: first.Family, Control: first.Control,
 		Workload: first.Workload, Workers: first.Workers, Cores: first.Cores, Pin: first.Pin, Clients: first.Clients,
-		Dispatch: first.Dispatch, Threads: first.Threads, RW: first.RW,
+		Dispatch: first.Dispatch, Threads: first.Threads, RW: first.RW, Side: first.Side,
 		Reps: len(samples), Outcome: OutcomeOK, Outcomes: map[string]int{},
 	}
 	var ok []*Sample

@@ -41,6 +41,8 @@ func (s *Sample) Validate() error {
 	}
 	c.require("workers", s.Workers >= 1 && s.Workers <= maxWorkers, "%d is not from 1 to %d", s.Workers, maxWorkers)
 	c.require("cores", s.Cores >= 0 && s.Cores <= maxWorkers, "%d is not from 0 to %d", s.Cores, maxWorkers)
+	c.require("side", s.Side == "" || s.Side == SideOld || s.Side == SideNew, "%q is neither old nor new", Printable(s.Side))
+	c.require("program", s.Program >= 0, "%d is negative", s.Program)
 	c.require("rep", s.Rep >= 0, "%d is negative", s.Rep)
 
 	s.validateCounts(&c)
@@ -114,13 +116,13 @@ func (s *Sample) validateRates(c *checker) {
 	c.positive("wall_ns_per_op", &s.WallNSPerOp)
 	if s.Ops > 0 && s.WallNSPerOp != 0 {
 		want := float64(s.ElapsedNS) / float64(s.Ops)
-		c.require("wall_ns_per_op", near(s.WallNSPerOp, want), "%g, but elapsed_ns / ops is %g", s.WallNSPerOp, want)
+		c.require("wall_ns_per_op", nearly(s.WallNSPerOp, want), "%g, but elapsed_ns / ops is %g", s.WallNSPerOp, want)
 	}
 	c.positive("cpu_ns_per_op", &s.CPUNSPerOp)
 	c.positive("offered_ops_s", &s.OfferedOps)
 }
 
-func near(got, want float64) bool {
+func nearly(got, want float64) bool {
 	return math.Abs(got-want) <= rateTolerance*math.Abs(want)
 }
 
@@ -177,7 +179,7 @@ func (c *checker) rate(field string, got float64, ops, elapsed int64) {
 		return
 	}
 	want := float64(ops) / (float64(elapsed) / 1e9)
-	c.require(field, near(got, want), "%g, but ops by elapsed_ns is %g", got, want)
+	c.require(field, nearly(got, want), "%g, but ops by elapsed_ns is %g", got, want)
 }
 
 func (c *checker) latency(field string, l *Latency) {

@@ -147,7 +147,14 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &engine.UsageError{Err: err, Hint: flagHint(cmd, err)}
 	})
-	root.AddCommand(a.runCmd(), a.planCmd(), a.listCmd(), a.reportCmd(), a.envCmd(), a.versionCmd())
+	root.AddCommand(
+		a.runCmd(),
+		a.planCmd(),
+		a.listCmd(),
+		a.reportCmd(),
+		a.envCmd(),
+		a.versionCmd(),
+	)
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	wrapArgs(root)

@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockbench/lock"
+	"lockbench/results"
 	"lockbench/workloads"
 )
 
 func (a *app) listCmd() *cobra.Command {
-	list := &cobra.Command{Use: "list", Short: "list locks or workloads", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "list locks, workloads or metrics", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usageErr(fmt.Errorf("list what?"), "lockbench list locks, or lockbench list workloads")
+			return usageErr(fmt.Errorf("list what?"), "lockbench list locks, lockbench list workloads or lockbench list metrics")
 		}}
 	for _, l := range []struct {
 		name, short string
@@ -22,6 +23,7 @@ func (a *app) listCmd() *cobra.Command {
 	}{
 		{"locks", "list the locks", a.lockTable, a.lockJSON},
 		{"workloads", "list the presets and the knobs of workloads", workloadTable, workloadJSON},
+		{"metrics", "list the metrics that compare and gate know, with their direction", metricTable, metricJSON},
 	} {
 		cmd := &cobra.Command{Use: l.name, Short: l.short, Args: noArgs}
 		format := cmd.Flags().String("format", "table", "table or json")
@@ -134,6 +136,28 @@ func workloadJSON(w io.Writer) error {
 	}{Knobs: workloads.Knobs()}
 	for _, p := range workloads.Presets() {
 		out.Workloads = append(out.Workloads, line{p.Name, p.Doc, p.Spec()})
+	}
+	return writeJSON(w, out)
+}
+
+func metricTable(w io.Writer) error {
+	var rows [][]string
+	for _, m := range results.MetricList() {
+		rows = append(rows, []string{m.Name, m.Unit, m.Better.String(), m.Help})
+	}
+	return plainTable(w, []string{"metric", "unit", "better", "what it is"}, rows)
+}
+
+func metricJSON(w io.Writer) error {
+	type line struct {
+		Name   string `json:"name"`
+		Unit   string `json:"unit,omitempty"`
+		Better string `json:"better"`
+		Help   string `json:"help"`
+	}
+	var out []line
+	for _, m := range results.MetricList() {
+		out = append(out, line{m.Name, m.Unit, m.Better.String(), m.Help})
 	}
 	return writeJSON(w, out)
 }

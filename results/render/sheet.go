@@ -220,6 +220,9 @@ func title(s *results.Section) string {
 		parts = append(parts, "in programs of their own")
 	}
 	parts = append(parts, s.Params...)
+	if s.Side != "" {
+		parts = append(parts, "the "+s.Side+" side")
+	}
 	if s.OfferedOps > 0 {
 		parts = append(parts, perSecond(s.OfferedOps)+" offered", "in order of acquire p99")
 	}
