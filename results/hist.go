@@ -154,17 +154,9 @@ var inBase64 = func() (t [256]bool) {
 // implementation did with up to 3 digits. The maximum is then the upper edge of
 // its bucket.
 func DecodeHist(s string) (*Hist, error) {
-	if len(s) > maxEncodedHist {
-		return nil, fmt.Errorf("decode histogram: %d bytes, at most %d are accepted", len(s), maxEncodedHist)
-	}
-	// Packed first: it allocates by what is there, while the dense form
-	// allocates what the header, which may be damaged, asks for.
-	p, err := hdr.DecodePacked([]byte(s))
+	p, err := decodePacked(s)
 	if err != nil {
-		return nil, fmt.Errorf("decode histogram: %w", err)
-	}
-	if p.TotalCount() == math.MaxInt64 {
-		return nil, errors.New("decode histogram: the counts pass 2^63")
+		return nil, err
 	}
 	h := NewHist()
 	if dropped := p.MergeInto(h.h); dropped != 0 {
@@ -172,4 +164,26 @@ func DecodeHist(s string) (*Hist, error) {
 	}
 	h.samples, h.max = h.h.TotalCount(), h.h.Max()
 	return h, nil
+}
+
+// maxWeight is the largest sum of counts; the decoder answers with it, too, for
+// a sum that would be larger.
+const maxWeight = math.MaxInt64 - 1
+
+var errCounts = errors.New("decode histogram: the counts pass 2^63")
+
+// decodePacked gives the sparse form, which allocates by what is there, while
+// the dense one allocates what the header, which may be damaged, asks for.
+func decodePacked(s string) (*hdr.PackedHistogram, error) {
+	if len(s) > maxEncodedHist {
+		return nil, fmt.Errorf("decode histogram: %d bytes, at most %d are accepted", len(s), maxEncodedHist)
+	}
+	p, err := hdr.DecodePacked([]byte(s))
+	if err != nil {
+		return nil, fmt.Errorf("decode histogram: %w", err)
+	}
+	if p.TotalCount() > maxWeight {
+		return nil, errCounts
+	}
+	return p, nil
 }

@@ -35,6 +35,7 @@ type Reader struct {
 	name string
 	line int64
 	long []byte // a line that did not fit into br's buffer
+	hdr  bool   // keep encoded histograms
 
 	// Unknown counts the records of types that this version does not know.
 	Unknown map[string]int
@@ -43,20 +44,32 @@ type Reader struct {
 	Truncated string
 }
 
+// A ReadOption changes what a Reader does.
+type ReadOption func(*Reader)
+
+// WithHistograms keeps the encoded histograms of samples (Latency.HDR), for
+// DecodeHist. They are nine tenths of a file; without the option they are looked
+// at, whether they can be histograms at all, and left out.
+func WithHistograms() ReadOption { return func(r *Reader) { r.hdr = true } }
+
 // NewReader reads from r; name stands for it in errors.
-func NewReader(r io.Reader, name string) *Reader {
-	return &Reader{br: bufio.NewReaderSize(r, 64<<10), name: name, Unknown: map[string]int{}}
+func NewReader(r io.Reader, name string, opts ...ReadOption) *Reader {
+	out := &Reader{br: bufio.NewReaderSize(r, 64<<10), name: name, Unknown: map[string]int{}}
+	for _, o := range opts {
+		o(out)
+	}
+	return out
 }
 
 // ReadFile calls fn for every record of the file at path and returns the
 // Reader for its warnings. It stops at the first error, fn's included.
-func ReadFile(path string, fn func(Record) error) (*Reader, error) {
+func ReadFile(path string, fn func(Record) error, opts ...ReadOption) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, &FileError{File: path, Err: fmt.Errorf("open results file: %w", cause(err))}
 	}
 	defer f.Close() // read only: nothing is lost
-	r := NewReader(f, path)
+	r := NewReader(f, path, opts...)
 	for rec, err := range r.Records() {
 		if err != nil {
 			return r, err
@@ -199,6 +212,13 @@ func (r *Reader) parse(line []byte, seen bool) (Record, error) {
 			var fe *FieldError
 			errors.As(err, &fe)
 			return rec, r.fail(fe.Field, fe.Err, hintRange)
+		}
+		if !r.hdr {
+			for _, l := range []*Latency{rec.Sample.Acquire, rec.Sample.Handoff, rec.Sample.Lateness} {
+				if l != nil {
+					l.HDR = ""
+				}
+			}
 		}
 	}
 	return rec, nil

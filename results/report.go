@@ -39,6 +39,7 @@ func (r *RunReport) Cells() []*CellSummary {
 // A Builder collects records into a Report, from files or as they are
 // measured. It keeps of each sample what reports need: about 1 KiB.
 type Builder struct {
+	hists    bool
 	runs     []*building
 	current  map[string]*building // file -> the run whose header came last
 	warnings []string
@@ -47,22 +48,46 @@ type Builder struct {
 type building struct {
 	report *RunReport
 	seen   map[sampleKey]bool
-	twice  map[string]int // file -> samples that another had already
+	hists  map[cellKey]*cellHists // empty without KeepHistograms
+	twice  map[string]int         // file -> samples that another had already
+}
+
+type cellKey struct {
+	section sectionKey
+	lock    string
 }
 
 type sampleKey struct {
-	section sectionKey
-	lock    string
-	rep     int
+	cellKey
+	rep int
 }
 
+// A BuilderOption changes what a Builder keeps.
+type BuilderOption func(*Builder)
+
+// KeepHistograms merges the histograms of each cell's ok repetitions into
+// CellSummary.AcquireHist and HandoffHist. Decoding them takes many times as
+// long as the rest of a file, and each cell keeps some KiB. A histogram that
+// cannot be decoded is then an error of AddFile and Add.
+func KeepHistograms() BuilderOption { return func(b *Builder) { b.hists = true } }
+
 // NewBuilder returns an empty Builder.
-func NewBuilder() *Builder { return &Builder{current: map[string]*building{}} }
+func NewBuilder(opts ...BuilderOption) *Builder {
+	b := &Builder{current: map[string]*building{}}
+	for _, o := range opts {
+		o(b)
+	}
+	return b
+}
 
 // AddFile adds all records of the file at path. On an error the Builder has
 // what came before it.
 func (b *Builder) AddFile(path string) error {
-	r, err := ReadFile(path, func(rec Record) error { return b.Add(path, rec) })
+	var opts []ReadOption
+	if b.hists {
+		opts = append(opts, WithHistograms())
+	}
+	r, err := ReadFile(path, func(rec Record) error { return b.Add(path, rec) }, opts...)
 	if err != nil {
 		return err
 	}
@@ -98,12 +123,17 @@ func (b *Builder) Add(file string, rec Record) error {
 		return nil
 	}
 	slim := printableSample(*rec.Sample)
-	key := sampleKey{keyOf(slim), slim.Lock, slim.Rep}
+	key := sampleKey{cellKey{keyOf(slim), slim.Lock}, slim.Rep}
 	if cur.seen[key] {
 		cur.twice[file]++ // counting it twice would feign repetitions
 		return nil
 	}
 	cur.seen[key] = true
+	if b.hists && slim.Outcome == OutcomeOK {
+		if err := cur.addHists(key.cellKey, slim); err != nil {
+			return &FileError{File: file, Line: rec.Line, Field: err.Field, Err: err.Err, Tip: hintDamaged}
+		}
+	}
 	slim.Acquire, slim.Handoff = withoutHDR(slim.Acquire), withoutHDR(slim.Handoff)
 	slim.Lateness = withoutHDR(slim.Lateness)
 	slim.CPUs, slim.PerWorkerNS = nil, nil
@@ -133,7 +163,7 @@ func (b *Builder) run(file string, run *Run) *building {
 	}
 	r := &building{
 		report: &RunReport{Run: header, Host: hostFacts(run.Host), Files: []string{name}},
-		seen:   map[sampleKey]bool{}, twice: map[string]int{},
+		seen:   map[sampleKey]bool{}, twice: map[string]int{}, hists: map[cellKey]*cellHists{},
 	}
 	b.runs = append(b.runs, r)
 	return r
@@ -161,7 +191,7 @@ func (r *building) build() *RunReport {
 			out.Warnings = append(out.Warnings, strings.TrimSuffix("the run was interrupted: "+e.Text, ": "))
 		}
 	}
-	out.Sections, out.Samples = sections(&out)
+	out.Sections, out.Samples = sections(&out, r.hists)
 	if len(out.Samples) == 0 {
 		out.Warnings = append(out.Warnings, "the run has no repetitions")
 	}

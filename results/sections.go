@@ -81,7 +81,7 @@ func keyOf(s *Sample) sectionKey {
 
 // sections groups the samples of a run and orders sections and cells; it
 // returns the samples in that order, too.
-func sections(r *RunReport) ([]*Section, []*Sample) {
+func sections(r *RunReport, hists map[cellKey]*cellHists) ([]*Section, []*Sample) {
 	type cell struct {
 		sum     *CellSummary
 		samples []*Sample
@@ -112,10 +112,13 @@ func sections(r *RunReport) ([]*Section, []*Sample) {
 	var ordered []*Sample
 	for _, k := range keys {
 		var cells []cell
-		for _, samples := range groups[k] {
+		for lock, samples := range groups[k] {
 			slices.SortFunc(samples, func(a, b *Sample) int { return cmp.Compare(a.Rep, b.Rep) })
 			sum := Summarize(samples, r.Run.Reps)
 			sum.RunID, sum.Files, sum.Labels, sum.Interrupted = r.Run.RunID, r.Files, r.Run.Labels, r.Interrupted
+			if h := hists[cellKey{k, lock}]; h != nil {
+				sum.AcquireHist, sum.HandoffHist = h.acquire, h.handoff
+			}
 			cells = append(cells, cell{sum, samples})
 		}
 		offered := 0.0

@@ -95,6 +95,11 @@ type CellSummary struct {
 	Phases   []PhaseSummary `json:"phases,omitempty"` // of a load that changes
 	Marks    []Mark         `json:"marks,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"`
+
+	// The latencies of all ok repetitions together, of a Builder made with
+	// KeepHistograms; nil if no repetition has such a histogram.
+	AcquireHist *MergedHist `json:"-"`
+	HandoffHist *MergedHist `json:"-"`
 }
 
 // outcomes from the best to the worst.
