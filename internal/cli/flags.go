@@ -13,23 +13,24 @@ import (
 	"lockbench/workloads"
 )
 
-// specFlags are the flags that make a spec: of run and plan alike.
+// specFlags are the flags that make a spec: of every verb that measures, and of
+// plan.
 type specFlags struct {
 	set *pflag.FlagSet
 
 	locks, workloads, workers, cores, runners []string
 	file                                      string
 	knobs                                     map[string]*string
-	spec                                      engine.Spec // scalar flags write here; the defaults are engine.Default's
+	base                                      engine.Spec // what holds without flags
+	spec                                      engine.Spec // scalar flags write here
 	seed                                      uint64
 	pin, dispatch                             string
 	oversubscribe                             float64
 	labels                                    map[string]string // of the file
 }
 
-func (a *app) addSpecFlags(cmd *cobra.Command) *specFlags {
-	f := &specFlags{set: cmd.Flags(), knobs: map[string]*string{}, spec: engine.Default()}
-	d := f.spec
+func (a *app) addSpecFlags(cmd *cobra.Command, d engine.Spec) *specFlags {
+	f := &specFlags{set: cmd.Flags(), knobs: map[string]*string{}, spec: d, base: d}
 	fs := f.set
 	fs.SortFlags = false
 	fs.StringSliceVar(&f.locks, "lock", d.Locks, "locks: names, commas, globs, or all")
@@ -70,7 +71,7 @@ func (v *textValue) Type() string       { return v.typ }
 // build makes the spec: defaults, then the file, then the flags that were given.
 // check finds what is wrong with a spec.
 func (f *specFlags) build(check func(engine.Spec) error) (engine.Spec, error) {
-	s := engine.Default()
+	s := f.base
 	if f.set.Changed("file") {
 		file := specFile{spec: s, check: check}
 		if err := file.read(f.file); err != nil {

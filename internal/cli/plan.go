@@ -20,7 +20,7 @@ func (a *app) planCmd() *cobra.Command {
 		Long:  "Takes the flags of run. Runs nothing and writes no file.",
 		Args:  noArgs,
 	}
-	f := a.addSpecFlags(cmd)
+	f := a.addSpecFlags(cmd, engine.Default())
 	format := cmd.Flags().String("format", "table", "table, or json (with the order of all repetitions)")
 	completeWords(cmd, "format", "table", "json")
 	cmd.RunE = func(*cobra.Command, []string) error {

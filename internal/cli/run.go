@@ -35,16 +35,11 @@ func (a *app) runCmd() *cobra.Command {
 			"  lockbench run -f matrix.yaml --format markdown",
 		Args: noArgs,
 	}
-	f := a.addSpecFlags(cmd)
+	f := a.addSpecFlags(cmd, engine.Default())
 	var o runOptions
-	fs := cmd.Flags()
-	fs.StringVar(&o.out, "out", "", "write all records to this file, JSON lines")
-	fs.BoolVar(&o.force, "force", false, "let --out replace an existing file")
-	fs.StringVar(&o.format, "format", "table", "what to print: "+formatNames())
-	fs.StringVar(&o.progress, "progress", "auto", "auto (a bar on a terminal), plain (a line a repetition) or none")
-	fs.StringArrayVar(&o.labels, "label", nil, "KEY=VALUE, kept in the header of the results; may be repeated")
+	o.addOutput(cmd)
+	cmd.Flags().StringVar(&o.format, "format", "table", "what to print: "+formatNames())
 	completeWords(cmd, "format", render.Names()...)
-	completeWords(cmd, "progress", progressModes...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		o.outGiven = cmd.Flags().Changed("out")
 		return a.run(cmd.Context(), f, o)
@@ -57,6 +52,16 @@ type runOptions struct {
 	outGiven              bool
 	force                 bool
 	labels                []string
+}
+
+// addOutput adds the flags of every verb that measures and keeps records.
+func (o *runOptions) addOutput(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&o.out, "out", "", "write all records to this file, JSON lines")
+	fs.BoolVar(&o.force, "force", false, "let --out replace an existing file")
+	fs.StringVar(&o.progress, "progress", "auto", "auto (a bar on a terminal), plain (a line a repetition) or none")
+	fs.StringArrayVar(&o.labels, "label", nil, "KEY=VALUE, kept in the header of the results; may be repeated")
+	completeWords(cmd, "progress", progressModes...)
 }
 
 // run is the verb. Everything that can be wrong is found before anything is
@@ -89,19 +94,11 @@ func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
 		return &runtimeError{fmt.Errorf("find this program's own file: %w", err)}
 	}
 	sink := &recorder{builder: results.NewBuilder()}
-	if o.outGiven && o.out == "" {
-		return usageErr(errors.New("--out: the name of the file is empty"), "leave --out away to keep no records")
+	closeOut, err := sink.open(o)
+	if err != nil {
+		return err
 	}
-	if o.out != "" {
-		if sink.file, err = results.Create(o.out, o.force); err != nil {
-			return hintForce(err)
-		}
-		defer func() {
-			if e := sink.file.Close(); e != nil && err == nil {
-				err = &runtimeError{e}
-			}
-		}()
-	}
+	defer func() { err = errors.Join(err, closeOut()) }()
 	cal := engine.Calibrate(invariant(h))
 	if err := sink.header(header(plan, h, cal, labels)); err != nil {
 		return &runtimeError{err}
@@ -142,7 +139,12 @@ func (a *app) plan(f *specFlags, h host.Info) (*engine.Plan, error) {
 			}
 		}
 	}
-	p, err := engine.NewPlan(spec, catalogue, m)
+	return f.plan(func() (*engine.Plan, error) { return engine.NewPlan(spec, catalogue, m) })
+}
+
+// plan calls make, and names the file in what is wrong with a plan.
+func (f *specFlags) plan(make func() (*engine.Plan, error)) (*engine.Plan, error) {
+	p, err := make()
 	var usage *engine.UsageError
 	if f.file != "" && errors.As(err, &usage) && !errors.Is(err, engine.ErrNothing) {
 		err = &engine.UsageError{Err: fmt.Errorf("%s: %w", f.file, usage.Err), Hint: usage.Hint}
@@ -179,9 +181,6 @@ func checkRunners(s engine.Spec) error {
 	return nil
 }
 
-// hintForce keeps the store's own hint.
-func hintForce(err error) error { return usageErr(err, "see: lockbench run --help") }
-
 // header is the first record of a run.
 func header(p *engine.Plan, h host.Info, cal engine.Calibration, labels map[string]string) *results.Run {
 	now := time.Now().UTC()
@@ -216,6 +215,25 @@ type recorder struct {
 }
 
 const inMemory = "this run"
+
+// open opens the results file, if one is asked for, and returns what closes it.
+func (r *recorder) open(o runOptions) (close func() error, err error) {
+	if o.outGiven && o.out == "" {
+		return nil, usageErr(errors.New("--out: the name of the file is empty"), "leave --out away to keep no records")
+	}
+	if o.out == "" {
+		return func() error { return nil }, nil
+	}
+	if r.file, err = results.Create(o.out, o.force); err != nil {
+		return nil, usageErr(err, "see: --help") // the store has hints of its own
+	}
+	return func() error {
+		if err := r.file.Close(); err != nil {
+			return &runtimeError{err}
+		}
+		return nil
+	}, nil
+}
 
 func (r *recorder) header(run *results.Run) error {
 	return r.put(run, results.Record{Type: results.TypeRun, Run: run})

@@ -45,6 +45,10 @@ type Step struct {
 	Cell *Cell
 	Rep  int
 	Seed uint64
+	// Program and Second are of a paired session: the program that runs it
+	// (nil: this one), and whether it is the second of its pair.
+	Program *Program
+	Second  bool
 }
 
 // Plan is what a run will do, in order.
@@ -52,6 +56,8 @@ type Plan struct {
 	Spec  Spec
 	Cells []*Cell // in the order of the table, skipped ones included
 	Steps []Step
+
+	probe func(lock.Info) (lock.Caps, error)
 }
 
 // ErrNothing is the cause of NewPlan's error when all locks are skipped. The
@@ -66,6 +72,12 @@ var ErrNothing = errors.New("nothing can be measured")
 // spreads over all cells, and a run that is cut short has all cells equally
 // often. A run always measures null, in each dispatch that it uses.
 func NewPlan(s Spec, catalogue []lock.Info, m Machine) (*Plan, error) {
+	return NewPlanOf(s, catalogue, m, lock.Info.Probe)
+}
+
+// NewPlanOf is NewPlan for locks that other programs have: probe says what a
+// lock's handle can do, or why it cannot be measured.
+func NewPlanOf(s Spec, catalogue []lock.Info, m Machine, probe func(lock.Info) (lock.Caps, error)) (*Plan, error) {
 	if err := s.Validate(m); err != nil {
 		return nil, err
 	}
@@ -85,7 +97,7 @@ func NewPlan(s Spec, catalogue []lock.Info, m Machine) (*Plan, error) {
 		locks = append(locks, lock.Info{Name: name, Family: "runner", Source: s.Runners[name]})
 	}
 	slices.SortStableFunc(locks[len(locks)-len(s.Runners):], func(a, b lock.Info) int { return cmp.Compare(a.Name, b.Name) })
-	p := &Plan{Spec: s}
+	p := &Plan{Spec: s, probe: probe}
 	for _, w := range s.Workloads {
 		for _, cores := range coresOf(s, m) {
 			workers, err := workersOf(s, w, cores)
@@ -196,7 +208,7 @@ func (p *Plan) cell(i lock.Info, w workloads.Spec, workers, cores int, m Machine
 		slices.Sort(c.CPUs)
 	}
 	if c.Runner == "" {
-		c.resolve()
+		c.resolve(p.probe)
 	} else {
 		c.Dispatch = cell.DispatchExternal
 	}
@@ -221,12 +233,12 @@ func (c *Cell) name(s Spec, m Machine) string {
 }
 
 // resolve looks for the capabilities that the cell needs.
-func (c *Cell) resolve() {
+func (c *Cell) resolve(probe func(lock.Info) (lock.Caps, error)) {
 	if c.Lock.Dial != nil {
 		c.Skip = "a distributed lock: this version runs in-process locks only"
 		return
 	}
-	caps, err := c.Lock.Probe()
+	caps, err := probe(c.Lock)
 	if err != nil {
 		c.Skip = err.Error()
 		return

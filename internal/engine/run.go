@@ -48,51 +48,73 @@ func (s Summary) Worst() bool {
 // dropped, and the result is marked as interrupted.
 func (r *Runner) Run(ctx context.Context, p *Plan) (Summary, error) {
 	sum := Summary{Total: len(p.Steps), Outcomes: map[string]int{}}
-	for _, c := range p.Cells {
-		if c.Skip == "" {
-			continue
-		}
-		s := r.identity(p.Spec, Step{Cell: c})
-		s.Outcome, s.Reason = results.OutcomeSkipped, c.Skip
-		sum.Outcomes[s.Outcome]++
-		if err := r.Sink.Sample(s); err != nil {
-			return sum, err
-		}
+	if err := r.skipped(p, &sum, nil); err != nil {
+		return sum, err
 	}
 	for i, step := range p.Steps {
 		if ctx.Err() != nil {
 			break
 		}
-		if r.Progress != nil {
-			r.Progress.Begin(step, i, len(p.Steps))
-		}
-		s, events, err := r.step(ctx, p.Spec, step)
-		if ctx.Err() != nil {
-			break
-		}
-		if err != nil {
+		if err := r.one(ctx, p.Spec, step, i, &sum); err != nil {
 			return sum, err
 		}
-		for _, e := range events {
-			if err := r.Sink.Event(e); err != nil {
-				return sum, err
-			}
+	}
+	return sum, r.close(ctx, &sum)
+}
+
+// skipped writes a record for each cell that is not measured.
+func (r *Runner) skipped(p *Plan, sum *Summary, program *Program) error {
+	for _, c := range p.Cells {
+		if c.Skip == "" {
+			continue
 		}
-		if err := r.Sink.Sample(s); err != nil {
-			return sum, err
-		}
-		sum.Done++
+		s := r.identity(p.Spec, Step{Cell: c, Program: program})
+		s.Outcome, s.Reason = results.OutcomeSkipped, c.Skip
 		sum.Outcomes[s.Outcome]++
-		if r.Progress != nil {
-			r.Progress.End(step, s)
+		if err := r.Sink.Sample(s); err != nil {
+			return err
 		}
 	}
-	if ctx.Err() != nil {
-		sum.Interrupted = true
-		return sum, r.Sink.Event(results.Event{Type: results.TypeEvent, Kind: results.EventInterrupted,
-			Text: fmt.Sprintf("stopped after %d of %d repetitions", sum.Done, sum.Total)})
+	return nil
+}
+
+// one runs one step and writes what it brings. When ctx ends meanwhile,
+// nothing is written, and the error is nil.
+func (r *Runner) one(ctx context.Context, spec Spec, step Step, done int, sum *Summary) error {
+	if r.Progress != nil {
+		r.Progress.Begin(step, done, sum.Total)
 	}
-	return sum, nil
+	s, events, err := r.step(ctx, spec, step)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if err := r.Sink.Event(e); err != nil {
+			return err
+		}
+	}
+	if err := r.Sink.Sample(s); err != nil {
+		return err
+	}
+	sum.Done++
+	sum.Outcomes[s.Outcome]++
+	if r.Progress != nil {
+		r.Progress.End(step, s)
+	}
+	return nil
+}
+
+// close notes an interrupt.
+func (r *Runner) close(ctx context.Context, sum *Summary) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	sum.Interrupted = true
+	return r.Sink.Event(results.Event{Type: results.TypeEvent, Kind: results.EventInterrupted,
+		Text: fmt.Sprintf("stopped after %d of %d repetitions", sum.Done, sum.Total)})
 }
 
 // step runs one repetition and completes its sample with the identity that
@@ -104,7 +126,10 @@ func (r *Runner) step(ctx context.Context, spec Spec, step Step) (*results.Sampl
 		events = append(events, e)
 	}}
 	c := command{path: r.Self[0], args: r.Self[1:]}
-	if step.Cell.Runner != "" {
+	switch {
+	case step.Program != nil:
+		c = command{path: step.Program.Path, args: r.Self[1:]}
+	case step.Cell.Runner != "":
 		c = command{path: step.Cell.Runner}
 	}
 	got, err := s.run(ctx, c, step.Cell.CPUs)
@@ -116,6 +141,7 @@ func (r *Runner) step(ctx context.Context, spec Spec, step Step) (*results.Sampl
 	got.Workers, got.Cores, got.CPUs, got.Pin = id.Workers, id.Cores, id.CPUs, id.Pin
 	got.Rep, got.Seed, got.Clients = id.Rep, id.Seed, id.Clients
 	got.Dispatch, got.Family, got.Control = id.Dispatch, id.Family, id.Control
+	got.Side, got.Program, got.Second = id.Side, id.Program, id.Second
 	if got.Threads == "" {
 		got.Threads = id.Threads
 	}
@@ -141,11 +167,15 @@ func (r *Runner) identity(spec Spec, step Step) *results.Sample {
 	if c.Lock.ThreadBound || len(c.PinCPUs) > 0 {
 		threads = "locked"
 	}
-	return &results.Sample{
+	id := &results.Sample{
 		Type: results.TypeSample, Cell: c.Name, Lock: c.Lock.Name, Family: c.Lock.Family, Control: c.Lock.Control,
 		Workload: c.Workload.Name, Workers: c.Workers * r.clients(), Cores: c.Cores, CPUs: c.CPUs, Pin: spec.Pin,
 		Clients: r.clients(), Rep: step.Rep, Seed: step.Seed, Dispatch: c.Dispatch, Threads: threads,
 	}
+	if step.Program != nil {
+		id.Side, id.Program, id.Second = step.Program.Side, step.Program.Index, step.Second
+	}
+	return id
 }
 
 func (r *Runner) clients() int { return max(1, r.Clients) }
