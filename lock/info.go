@@ -54,16 +54,17 @@ type Info struct {
 	Dial func(Target) (Leaser, error)
 }
 
-var nameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+var nameRE = regexp.MustCompile(`^([a-z]+:)?[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// ValidName reports whether a lock may have that name.
+// ValidName reports whether a lock may have that name. A word and a colon before
+// it say what was done to the lock, as in "planted:mutex".
 func ValidName(name string) bool { return nameRE.MatchString(name) }
 
 // Validate returns what is wrong with the catalogue line, or nil.
 func (i Info) Validate() error {
 	var errs []error
 	if !ValidName(i.Name) {
-		errs = append(errs, fmt.Errorf("name %q: want lower case letters, digits and single dashes, beginning with a letter", i.Name))
+		errs = append(errs, fmt.Errorf("name %q: want lower case letters, digits and single dashes, beginning with a letter (before it perhaps a word and a colon)", i.Name))
 	}
 	if i.Family == "" {
 		errs = append(errs, fmt.Errorf("lock %s: no family", i.Name))
