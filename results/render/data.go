@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"lockbench/results"
+	"lockbench/results/num"
 )
 
 // JSON writes an array of summary records, one a cell, of all runs. Absent figures
@@ -179,7 +180,7 @@ func number(v *float64) string {
 	case v == nil:
 		return ""
 	case math.IsInf(*v, 1):
-		return infinite
+		return num.Infinite
 	}
 	return strconv.FormatFloat(*v, 'g', -1, 64)
 }

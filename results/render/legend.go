@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lockbench/results"
+	"lockbench/results/num"
 )
 
 // An entry explains a word in plain words.
@@ -35,7 +36,7 @@ func glossary(rep *results.Report) []entry {
 			out = append(out, x.entries...)
 		}
 	}
-	return append(out, entry{absent, "not measured, or in no more than half of the repetitions"})
+	return append(out, entry{num.Absent, "not measured, or in no more than half of the repetitions"})
 }
 
 func hasColumn(rep *results.Report, head string) bool {
@@ -55,8 +56,8 @@ func hasColumn(rep *results.Report, head string) bool {
 func clockShare(rep *results.Report) string {
 	var costs []string
 	for _, r := range rep.Runs {
-		if c := r.Run.Clock.CostNS; c > 0 && !slices.Contains(costs, span(c)) {
-			costs = append(costs, span(c))
+		if c := r.Run.Clock.CostNS; c > 0 && !slices.Contains(costs, num.Span(c)) {
+			costs = append(costs, num.Span(c))
 		}
 	}
 	if len(costs) == 0 {
@@ -146,7 +147,7 @@ func closing(r *results.RunReport) string {
 	run := &r.Run
 	parts := []string{count(run.Reps, "repetition") + " a cell, in shuffled order", fmt.Sprintf("seed %d", run.Seed)}
 	if run.Clock.Kind != "" {
-		parts = append(parts, fmt.Sprintf("clock %s (%s a reading)", run.Clock.Kind, span(run.Clock.CostNS)))
+		parts = append(parts, fmt.Sprintf("clock %s (%s a reading)", run.Clock.Kind, num.Span(run.Clock.CostNS)))
 	}
 	var dispatch, threads []string
 	for _, s := range r.Sections {
@@ -165,7 +166,7 @@ func closing(r *results.RunReport) string {
 func distinct(words []string) string {
 	words = slices.DeleteFunc(words, func(s string) bool { return s == "" })
 	if len(words) == 0 {
-		return absent
+		return num.Absent
 	}
 	slices.Sort(words)
 	return strings.Join(slices.Compact(words), " and ")

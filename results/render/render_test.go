@@ -19,6 +19,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"lockbench/results"
+	"lockbench/results/num"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -133,7 +134,7 @@ func TestInterval(t *testing.T) {
 			t.Errorf("interval of %v: got %q, want %q", tc, got, tc.want)
 		}
 	}
-	if got := interval(&results.Estimate{Median: 1}); got != absent {
+	if got := interval(&results.Estimate{Median: 1}); got != num.Absent {
 		t.Errorf("no interval: got %q", got)
 	}
 }
@@ -263,25 +264,6 @@ func TestDataFormatsParse(t *testing.T) {
 	for _, s := range sums {
 		if s.Type != results.TypeSummary {
 			t.Errorf("%s: type %q", s.Cell, s.Type)
-		}
-	}
-}
-
-func TestNumbers(t *testing.T) {
-	for _, tc := range []struct {
-		in   float64
-		want string
-	}{{0, "0"}, {0.00012, "0.00012"}, {0.0123, "0.0123"}, {0.5, "0.500"}, {1, "1.00"}, {9.996, "10.0"}, {12.34, "12.3"}, {99.96, "100"}, {999.4, "999"}, {123456, "123456"}} {
-		if got := three(tc.in); got != tc.want {
-			t.Errorf("three(%g): got %q, want %q", tc.in, got, tc.want)
-		}
-	}
-	for _, tc := range []struct {
-		in   float64
-		want string
-	}{{21, "21 ns"}, {9.6, "9.6 ns"}, {200, "200 ns"}, {999.4, "999 ns"}, {999.6, "1.00 µs"}, {1234, "1.23 µs"}, {999_600, "1.00 ms"}, {45e6, "45.0 ms"}, {3.6e12, "3600 s"}, {math.Inf(1), "inf"}} {
-		if got := span(tc.in); got != tc.want {
-			t.Errorf("span(%g): got %q, want %q", tc.in, got, tc.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"lockbench/results"
+	"lockbench/results/num"
 )
 
 // A column of the table and markdown formats. Head has at most two lines.
@@ -224,7 +225,7 @@ func title(s *results.Section) string {
 		parts = append(parts, "the "+s.Side+" side")
 	}
 	if s.OfferedOps > 0 {
-		parts = append(parts, perSecond(s.OfferedOps)+" offered", "in order of acquire p99")
+		parts = append(parts, num.Rate(s.OfferedOps)+" offered", "in order of acquire p99")
 	}
 	if s.Control == nil && !s.HasControl() {
 		parts = append(parts, "no null row")
