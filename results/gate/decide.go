@@ -13,14 +13,13 @@ type Verdict string
 
 // Verdicts, from the best to the worst. A gate has the worst of its tests.
 const (
-	Skipped      Verdict = "skipped" // of a test: neither side can run the cell
 	Pass         Verdict = "pass"
 	Inconclusive Verdict = "inconclusive"
 	Fail         Verdict = "fail"
 	Violation    Verdict = "violation" // the new side broke exclusion, or hung
 )
 
-var verdictOrder = map[Verdict]int{Skipped: 0, Pass: 1, Inconclusive: 2, Fail: 3, Violation: 4}
+var verdictOrder = map[Verdict]int{Pass: 1, Inconclusive: 2, Fail: 3, Violation: 4}
 
 // Worst is the worse of two verdicts.
 func Worst(a, b Verdict) Verdict {

@@ -14,7 +14,8 @@
 //	}
 //	res := g.Result() // verdicts, with what is missing where there is none
 //
-// New wants all cells of the plan, skipped ones included. Next says whether a
+// A budget below g.Plan().MinBudget() can prove nothing; refuse it before
+// anything is measured. New wants all cells of the plan, skipped ones included. Next says whether a
 // cell needs another pair; it ends at false for each cell, at the latest after
 // budget pairs. Update may be called after any number of new pairs; the
 // verdict does not depend on how often. Interrupt says that the session was

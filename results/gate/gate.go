@@ -183,42 +183,22 @@ func (g *Gate) Result() *Result {
 		}
 	}
 	for i := range g.rules.List {
-		first, skipped := len(res.Tests), 0
 		for _, k := range g.cells {
 			for _, t := range k.tests {
-				if t.rule != &g.rules.List[i] {
-					continue
-				}
-				res.Tests = append(res.Tests, g.result(k, t))
-				if k.Skipped != "" {
-					skipped++
+				if t.rule == &g.rules.List[i] {
+					res.Tests = append(res.Tests, g.result(k, t))
 				}
 			}
 		}
-		nothing(res.Tests[first:], skipped)
 	}
 	res.settle()
 	return res
 }
 
-// nothing makes skipped cells inconclusive if they are all that a rule has: it
-// then was not tested at all.
-func nothing(tests []Test, skipped int) {
-	if skipped < len(tests) {
-		return
-	}
-	for i := range tests {
-		tests[i].inconclusive("all cells of the rule are skipped: " + tests[i].Cell.Skipped)
-	}
-}
-
 func (g *Gate) result(k *cell, t *test) Test {
 	out := newTest(t.rule, k.Cell)
 	if k.Skipped != "" {
-		out.Verdict, out.Reason = Skipped, k.Skipped
-		if k.measured() > 0 {
-			out.inconclusive("one side skipped the cell: " + k.Skipped)
-		}
+		out.inconclusive("no samples: the cell is skipped: " + k.Skipped)
 		return out
 	}
 	if k.measured() == 0 {

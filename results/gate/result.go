@@ -152,14 +152,14 @@ func (t *Test) inconclusive(reason string) {
 // settle sets the verdict of the whole.
 func (r *Result) settle() {
 	r.Type, r.Schema = results.TypeVerdict, results.SchemaMajor
-	r.Verdict = Skipped
+	r.Verdict = Pass
 	for _, f := range r.Safety {
 		r.Verdict = Worst(r.Verdict, f.Verdict)
 	}
 	for _, t := range r.Tests {
 		r.Verdict = Worst(r.Verdict, t.Verdict)
 	}
-	if r.Verdict == Skipped || r.SafetyReps == 0 {
+	if len(r.Tests) == 0 || r.SafetyReps == 0 {
 		r.Verdict = Worst(r.Verdict, Inconclusive) // no samples is never a pass
 	}
 	if r.Safety == nil {

@@ -50,8 +50,9 @@ type Cell struct {
 	Workload string `json:"workload"`
 	Workers  int    `json:"workers"`
 	Control  bool   `json:"control,omitempty"`
-	// Skipped is why neither side can run the cell, "" = it is measured. Such a
-	// cell is listed, not tested.
+	// Skipped is why the cell cannot be measured, "" = it is. It takes no share of
+	// alpha, and rules about it are inconclusive: a build that loses a
+	// capability must not pass for it.
 	Skipped string `json:"skipped,omitempty"`
 }
 
