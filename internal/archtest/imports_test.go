@@ -110,6 +110,8 @@ var importRules = []importRule{
 		one("results"), ofOurs("internal/near"), false, [2]string{"results", "internal/host"}},
 	{"what is below results", "statistics, verdicts and reports are made of records alone",
 		both(below("results"), not(one("results"))), either(ofOurs("internal/near"), below("results")), false, [2]string{"results/render", "workloads"}},
+	{"results/stat", "statistics are of numbers: whatever the numbers are of, they decide the same",
+		one("results/stat"), stdAnd(), false, [2]string{"results/stat", "results"}},
 	{"engine does not know the command line", "it runs plans for whoever asks; flags and printing are cli's",
 		below("internal/engine"), not(below("internal/cli", "impls")), true, [2]string{"internal/engine", "internal/cli"}},
 	{"one catalogue", "lists of locks are explicit and in one place: the core names no lock",
