@@ -10,12 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"lockbench/internal/engine"
-	"lockbench/internal/near"
+	"lockbench/internal/yamldoc"
 	"lockbench/workloads"
 )
 
@@ -57,84 +55,49 @@ func (f *specFile) decode(name string, b []byte) error {
 	if err == nil {
 		return nil
 	}
-	var at *placedError
+	var at *yamldoc.Error
 	if !errors.As(err, &at) {
 		return usageErr(fmt.Errorf("%s: %w", name, err), hintFile)
 	}
-	return usageErr(fmt.Errorf("%s:%w", name, at), at.hint)
+	return usageErr(fmt.Errorf("%s:%w", name, at), at.Tip)
 }
 
-// placedError is an error at a place of the file, printed "LINE:COLUMN: what".
-type placedError struct {
-	line, column int
-	err          error
-	hint         string
-}
-
-func (e *placedError) Unwrap() error { return e.err }
-func (e *placedError) Error() string { return fmt.Sprintf("%d:%d: %v", e.line, e.column, e.err) }
-
-// at places an error at a node. An error with a hint of its own keeps it.
+// at places an error at a node, with the hint of engine's errors.
 func at(n ast.Node, err error, hint string) error {
-	var placed *placedError
-	if errors.As(err, &placed) {
-		return err
-	}
-	e := &placedError{line: 1, column: 1, err: err, hint: hintOf(err, hint)}
 	var usage *engine.UsageError
 	if errors.As(err, &usage) {
-		e.hint = usage.Hint
+		hint = usage.Hint
 	}
-	if n != nil && n.GetToken() != nil && n.GetToken().Position != nil {
-		e.line, e.column = n.GetToken().Position.Line, n.GetToken().Position.Column
-	}
-	return e
+	return yamldoc.At(n, err, hint)
 }
 
 func (f *specFile) document(b []byte) error {
-	file, err := parser.ParseBytes(b, 0)
-	var y yaml.Error
-	if errors.As(err, &y) && y.GetToken() != nil {
-		p := y.GetToken().Position
-		return &placedError{line: p.Line, column: p.Column, err: errors.New(y.GetMessage()), hint: hintFile}
-	}
+	n, body, err := yamldoc.Parse(b, hintFile, "one file is one run: put the settings into one document")
 	if err != nil {
 		return err
-	}
-	var body ast.Node
-	for _, d := range file.Docs {
-		if d.Body == nil || d.Body.Type() == ast.CommentType || d.Body.Type() == ast.NullType {
-			continue
-		}
-		if body != nil {
-			return at(d.Body, errors.New("a second document"), "one file is one run: put the settings into one document")
-		}
-		body = d.Body
 	}
 	if body == nil {
 		return errors.New("the file has no settings")
 	}
-	n := yamlNodes{anchors: map[string]ast.Node{}}
-	ast.Walk(&n, body)
-	keys := append(yamlKeys(engine.Spec{}), "labels")
-	return n.mapping(body, "the settings", keys, func(key string, v ast.Node) error { return f.set(n, key, v) })
+	keys := append(yamldoc.Keys(engine.Spec{}), "labels")
+	return n.Mapping(body, "the settings", "reps: 3", keys, func(key string, v ast.Node) error { return f.set(n, key, v) })
 }
 
 // set sets one key of the file, and checks it by itself.
-func (f *specFile) set(n yamlNodes, key string, v ast.Node) error {
+func (f *specFile) set(n yamldoc.Nodes, key string, v ast.Node) error {
 	switch key {
 	case "labels":
 		f.labels = map[string]string{}
-		return n.mapping(v, key, nil, func(k string, v ast.Node) (err error) { f.labels[k], err = n.scalar(v); return err })
+		return n.Mapping(v, key, "key: value", nil, func(k string, v ast.Node) (err error) { f.labels[k], err = n.Scalar(v); return err })
 	case "runners":
 		f.spec.Runners = map[string]string{}
-		return n.mapping(v, key, nil, func(k string, v ast.Node) (err error) { f.spec.Runners[k], err = n.scalar(v); return err })
+		return n.Mapping(v, key, "key: value", nil, func(k string, v ast.Node) (err error) { f.spec.Runners[k], err = n.Scalar(v); return err })
 	case "workloads":
 		return f.workloads(n, v)
 	case "locks", "workers", "cores":
 		return f.list(n, key, v)
 	}
-	text, err := n.scalar(v)
+	text, err := n.Scalar(v)
 	if err != nil {
 		return err
 	}
@@ -204,8 +167,8 @@ func setScalar(s *engine.Spec, key, text string) (err error) {
 
 // list sets a setting that is a list, or a scalar with commas as on the command
 // line.
-func (f *specFile) list(n yamlNodes, key string, v ast.Node) error {
-	items, err := n.list(v)
+func (f *specFile) list(n yamldoc.Nodes, key string, v ast.Node) error {
+	items, err := n.List(v)
 	if err != nil {
 		return err
 	}
@@ -213,7 +176,7 @@ func (f *specFile) list(n yamlNodes, key string, v ast.Node) error {
 	var workers []workloads.Count
 	var cores []int
 	for _, item := range items {
-		text, err := n.scalar(item)
+		text, err := n.Scalar(item)
 		if err != nil {
 			return err
 		}
@@ -252,22 +215,22 @@ func (f *specFile) list(n yamlNodes, key string, v ast.Node) error {
 
 // workloads sets the workloads: each the name of a preset or a pattern, or a map
 // with a name, a base and knobs.
-func (f *specFile) workloads(n yamlNodes, v ast.Node) error {
-	items, err := n.list(v)
+func (f *specFile) workloads(n yamldoc.Nodes, v ast.Node) error {
+	items, err := n.List(v)
 	if err != nil {
 		return err
 	}
 	f.spec.Workloads = nil
 	for _, item := range items {
-		if n.isMapping(item) {
-			w, err := n.workload(item)
+		if n.IsMapping(item) {
+			w, err := workloadOf(n, item)
 			if err != nil {
 				return err
 			}
 			f.spec.Workloads = append(f.spec.Workloads, w)
 			continue
 		}
-		text, err := n.scalar(item)
+		text, err := n.Scalar(item)
 		if err != nil {
 			return err
 		}
@@ -283,10 +246,10 @@ func (f *specFile) workloads(n yamlNodes, v ast.Node) error {
 	return nil
 }
 
-// workload decodes a map of knobs.
-func (n yamlNodes) workload(v ast.Node) (workloads.Spec, error) {
-	keys, values := yamlKeys(workloads.Spec{}), map[string]ast.Node{}
-	err := n.mapping(v, "a workload", keys, func(key string, v ast.Node) error { values[key] = v; return nil })
+// workloadOf decodes a map of knobs.
+func workloadOf(n yamldoc.Nodes, v ast.Node) (workloads.Spec, error) {
+	keys, values := yamldoc.Keys(workloads.Spec{}), map[string]ast.Node{}
+	err := n.Mapping(v, "a workload", "name: mine", keys, func(key string, v ast.Node) error { values[key] = v; return nil })
 	if err != nil {
 		return workloads.Spec{}, err
 	}
@@ -294,7 +257,7 @@ func (n yamlNodes) workload(v ast.Node) (workloads.Spec, error) {
 		if values[key] == nil {
 			return fallback, nil
 		}
-		return n.scalar(values[key])
+		return n.Scalar(values[key])
 	}
 	base, err := text("base", "uncontended")
 	if err != nil {
@@ -315,7 +278,7 @@ func (n yamlNodes) workload(v ast.Node) (workloads.Spec, error) {
 		if values[key] == nil || key == "name" || key == "base" {
 			continue
 		}
-		s, err := n.scalar(values[key])
+		s, err := n.Scalar(values[key])
 		if err != nil {
 			return w, err
 		}
@@ -343,13 +306,4 @@ func knobHelp(key string) string {
 		}
 	}
 	return ""
-}
-
-// keyHint names the keys that an unknown one may have meant.
-func keyHint(key string, keys []string) string {
-	hint := "keys: " + strings.Join(keys, ", ")
-	if n := near.Names(key, keys); len(n) > 0 {
-		hint = "did you mean " + n[0] + "? " + hint
-	}
-	return hint
 }

@@ -10,6 +10,7 @@ import (
 
 	"lockbench/impls"
 	"lockbench/internal/engine"
+	"lockbench/internal/yamldoc"
 )
 
 func TestDecodeSpec(t *testing.T) {
@@ -139,7 +140,7 @@ func TestSpecFileLists(t *testing.T) {
 
 // TestSpecFileKeys: every setting of a spec can be set in a file.
 func TestSpecFileKeys(t *testing.T) {
-	for _, key := range yamlKeys(engine.Spec{}) {
+	for _, key := range yamldoc.Keys(engine.Spec{}) {
 		if slices.Contains([]string{"locks", "workloads", "workers", "cores", "runners"}, key) {
 			continue
 		}
