@@ -107,7 +107,7 @@ func (p Plan) Decide(r *Rule, xs []float64, done bool) Decision {
 			}
 		}
 	}
-	d.project(r)
+	d.project(r, "pairs")
 	return d
 }
 
@@ -148,7 +148,7 @@ const maxProjection = 100
 // project says how many pairs would have decided, had the estimate stayed: the
 // interval's width goes with 1/sqrt(n), and has to shrink until its end on
 // the side of the threshold is there.
-func (d *Decision) project(r *Rule) {
+func (d *Decision) project(r *Rule, what string) {
 	n := needed(r.bound(), d.Interval)
 	switch {
 	case !d.Interval.OK:
@@ -160,7 +160,7 @@ func (d *Decision) project(r *Rule) {
 		}
 	default:
 		d.Needed = n
-		d.Reason += fmt.Sprintf("; about %d pairs would decide", n)
+		d.Reason += fmt.Sprintf("; about %d %s would decide", n, what)
 	}
 }
 

@@ -12,7 +12,7 @@ const firstLook = 16
 // A Look is a number of pairs at which a test may decide, and the two-sided
 // level of the interval that it decides by.
 type Look struct {
-	Pairs int     `json:"pairs"`
+	Pairs int     `json:"pairs,omitempty"` // 0 = two files, which are looked at once
 	Alpha float64 `json:"alpha"`
 }
 
@@ -22,9 +22,9 @@ type Look struct {
 // (Bonferroni's inequality), whatever the tests and looks have to do with each
 // other.
 type Plan struct {
-	Alpha  float64 `json:"alpha"` // of the whole gate
-	Tests  int     `json:"tests"` // rules by cells
-	Budget int     `json:"budget_pairs"`
+	Alpha  float64 `json:"alpha"`                  // of the whole gate
+	Tests  int     `json:"tests"`                  // rules by cells
+	Budget int     `json:"budget_pairs,omitempty"` // 0 = two files
 	// Looks are in order; none if Budget pairs can prove nothing at this level.
 	Looks []Look `json:"looks"`
 }

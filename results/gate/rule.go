@@ -10,6 +10,7 @@ import (
 
 	"lockbench/internal/near"
 	"lockbench/results"
+	"lockbench/results/num"
 )
 
 // DefaultAlpha is the probability of any false verdict of a whole gate that a
@@ -103,10 +104,20 @@ func (r *Rule) Threshold() string {
 	return "at most " + r.quantity(r.Limit)
 }
 
-func (r *Rule) quantity(v float64) string {
-	return strings.TrimSpace(short(v) + " " + r.Metric.Unit)
+func (r *Rule) quantity(v float64) string { return Quantity(v, r.Metric.Unit) }
+
+// Quantity formats a figure from 0 to +Inf in the unit of a metric.
+func Quantity(v float64, unit string) string {
+	switch unit {
+	case "ns":
+		return num.Span(v)
+	case "ops/s":
+		return num.Rate(v)
+	}
+	return strings.TrimSpace(num.Whole(v) + " " + unit)
 }
 
+// short keeps what the user wrote, 2.5 or 0.01.
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
 // An Error is what is wrong with rules: in themselves, or for what was

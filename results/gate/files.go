@@ -1,0 +1,311 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"lockbench/results"
+	"lockbench/results/pairs"
+	"lockbench/results/stat"
+)
+
+// Replay decides about a recorded paired session as its gate would have. The
+// budget is the number of pairs that the session planned. An error is an *Error.
+func Replay(rules *Rules, rep *results.Report) (*Result, error) {
+	run, err := only(rep)
+	if err != nil {
+		return nil, err
+	}
+	if len(run.Run.Programs) == 0 {
+		return nil, &Error{File: strings.Join(run.Files, ", "), Err: errors.New("one file, and it is not of a paired session"),
+			Tip: "give two files, OLD NEW, or one that lockbench ab --out wrote"}
+	}
+	measured := pairs.Of(run)
+	budget := run.Run.Reps
+	var cells []Cell
+	for _, c := range measured {
+		cells = append(cells, Cell{Name: c.Name, Lock: c.Lock, Workload: c.Workload, Workers: c.Workers, Control: c.Control, Skipped: skipped(c)})
+		if run.Run.Reps < 1 {
+			budget = max(budget, c.Measured())
+		}
+	}
+	if len(cells) == 0 {
+		return nil, &Error{File: strings.Join(run.Files, ", "), Err: errors.New("the session has no repetitions"), Tip: hintMeasure}
+	}
+	g, err := New(rules, cells, budget)
+	if err != nil {
+		return nil, err
+	}
+	if run.Interrupted {
+		g.Interrupt()
+	}
+	for _, c := range measured {
+		g.Update(c)
+	}
+	res := g.Result()
+	for _, p := range run.Run.Programs {
+		side := &res.Old
+		if p.Side == results.SideNew {
+			side = &res.New
+		}
+		side.Files, side.RunID = run.Files, run.Run.RunID
+		side.Programs = append(side.Programs, results.Printable(strings.TrimSpace(p.File+" "+p.Version)))
+	}
+	res.Notes = append(slices.Clone(rep.Warnings), run.Warnings...)
+	return res, nil
+}
+
+const hintMeasure = "measure again"
+
+// skipped is why a cell was not measured at all.
+func skipped(c *pairs.Cell) string {
+	if c.Measured() > 0 {
+		return ""
+	}
+	return c.Skipped
+}
+
+// only is the one run of a report.
+func only(rep *results.Report) (*results.RunReport, error) {
+	if len(rep.Runs) == 1 {
+		return rep.Runs[0], nil
+	}
+	var files []string
+	for _, r := range rep.Runs {
+		for _, f := range r.Files {
+			if !slices.Contains(files, f) {
+				files = append(files, f)
+			}
+		}
+	}
+	return nil, &Error{File: strings.Join(files, ", "), Err: fmt.Errorf("%d runs, where a gate wants one", len(rep.Runs)),
+		Tip: "runs are never pooled: each has its own plan, and perhaps host; give the files of one run"}
+}
+
+// Files decides about two runs that were measured at different times. There is
+// one look, by the Mann-Whitney interval of the shift of logarithms, at the
+// rule's share of alpha. What the machine did in between is not in it, and so
+// a relative rule is inconclusive unless the hosts are alike and the controls
+// agree, see controls. An error is an *Error.
+func Files(rules *Rules, old, new *results.Report) (*Result, error) {
+	f := filesGate{rules: rules}
+	var err error
+	if f.old, err = only(old); err != nil {
+		return nil, err
+	}
+	if f.new, err = only(new); err != nil {
+		return nil, err
+	}
+	for _, r := range []*results.RunReport{f.old, f.new} {
+		if len(r.Run.Programs) > 0 {
+			return nil, &Error{File: strings.Join(r.Files, ", "), Err: errors.New("a paired session has both sides"), Tip: "give this file alone"}
+		}
+	}
+	if f.old.Run.RunID != "" && f.old.Run.RunID == f.new.Run.RunID {
+		return nil, &Error{File: strings.Join(f.new.Files, ", "), Err: fmt.Errorf("both sides are run %s", f.old.Run.RunID),
+			Tip: "a run that is compared with itself passes whatever it says"}
+	}
+	f.join()
+	return f.decide(old, new)
+}
+
+// A filesGate is a gate on two runs.
+type filesGate struct {
+	rules    *Rules
+	old, new *results.RunReport
+	cells    []*fileCell
+	at       map[place]map[string]*fileCell // by lock
+	tests    int
+	hosts    string // how the hosts differ
+}
+
+// A place is a section of both runs: what a cell is apart from its lock.
+type place struct {
+	workload, variant, pin, dispatch, threads string
+	workers, cores, clients                   int
+}
+
+type fileCell struct {
+	Cell
+	place    place
+	old, new fileSide
+}
+
+type fileSide struct {
+	ok       []*results.Sample
+	outcomes map[string]int
+}
+
+func (f *filesGate) join() {
+	f.at = map[place]map[string]*fileCell{}
+	for _, run := range []*results.RunReport{f.old, f.new} {
+		for _, s := range run.Samples {
+			p := place{s.Workload, strings.TrimPrefix(s.Cell, s.Lock), s.Pin, s.Dispatch, s.Threads, s.Workers, s.Cores, s.Clients}
+			if f.at[p] == nil {
+				f.at[p] = map[string]*fileCell{}
+			}
+			c := f.at[p][s.Lock]
+			if c == nil {
+				c = &fileCell{Cell: Cell{Name: s.Cell, Lock: s.Lock, Workload: s.Workload, Workers: s.Workers, Control: s.Control}, place: p}
+				c.old.outcomes, c.new.outcomes = map[string]int{}, map[string]int{}
+				f.at[p][s.Lock] = c
+				f.cells = append(f.cells, c)
+			}
+			side := &c.old
+			if run == f.new {
+				side = &c.new
+			}
+			side.outcomes[s.Outcome]++
+			switch s.Outcome {
+			case results.OutcomeOK:
+				side.ok = append(side.ok, s)
+			case results.OutcomeSkipped:
+				c.Skipped = s.Reason
+			}
+		}
+	}
+	for _, c := range f.cells {
+		if len(c.old.ok)+len(c.new.ok) > 0 {
+			c.Skipped = ""
+		}
+	}
+}
+
+func (f *filesGate) decide(old, new *results.Report) (*Result, error) {
+	res := &Result{Kind: KindFiles, Rules: results.Printable(f.rules.File)}
+	type test struct {
+		r *Rule
+		c *fileCell
+	}
+	var tests []test
+	for i := range f.rules.List {
+		r := &f.rules.List[i]
+		before := len(tests)
+		var all []Cell
+		for _, c := range f.cells {
+			all = append(all, c.Cell)
+			if r.Matches(c.Cell) {
+				tests = append(tests, test{r, c})
+				if c.Skipped == "" {
+					f.tests++
+				}
+			}
+		}
+		if len(tests) == before {
+			return nil, f.rules.noCell(r, all)
+		}
+	}
+	res.Plan = Plan{Alpha: f.rules.Alpha, Tests: f.tests, Looks: []Look{}}
+	var notes []string
+	f.hosts, notes = hostDifferences(f.old, f.new)
+	for _, c := range f.cells {
+		res.Safety = append(res.Safety, findings(c.Name, results.SideOld, c.old.outcomes)...)
+		res.Safety = append(res.Safety, findings(c.Name, results.SideNew, c.new.outcomes)...)
+		if n := len(c.new.ok); n > 0 {
+			res.SafetyCells++
+			res.SafetyReps += n
+		}
+	}
+	for _, t := range tests {
+		out := f.test(t.r, t.c)
+		out.spoil(res.Safety)
+		res.Tests = append(res.Tests, out)
+	}
+	res.Old = Side{Files: f.old.Files, RunID: f.old.Run.RunID, Programs: []string{f.old.Run.Program.String()}}
+	res.New = Side{Files: f.new.Files, RunID: f.new.Run.RunID, Programs: []string{f.new.Run.Program.String()}}
+	res.Notes = slices.Concat(old.Warnings, new.Warnings, f.old.Warnings, f.new.Warnings, notes)
+	res.settle()
+	return res, nil
+}
+
+// test decides about one rule and cell.
+func (f *filesGate) test(r *Rule, c *fileCell) Test {
+	t := newTest(r, c.Cell)
+	if c.Skipped != "" {
+		t.inconclusive("no samples: the cell is skipped: " + c.Skipped)
+		return t
+	}
+	level := f.rules.Alpha / float64(max(1, f.tests))
+	before, after := figures(r.Metric, c.old.ok), figures(r.Metric, c.new.ok)
+	t.OldReps, t.NewReps = len(before), len(after)
+	t.Missing = len(c.old.ok) + len(c.new.ok) - len(before) - len(after)
+	for _, side := range []struct {
+		name   string
+		reps   int
+		all    int
+		needed bool
+	}{{results.SideOld, len(before), len(c.old.ok), r.relative()}, {results.SideNew, len(after), len(c.new.ok), true}} {
+		switch {
+		case !side.needed:
+		case side.all == 0:
+			t.inconclusive(fmt.Sprintf("no samples of the %s side", side.name))
+			return t
+		case 2*side.reps <= side.all:
+			t.inconclusive(fmt.Sprintf("no samples: %d of %d repetitions of the %s side do not have %s", side.all-side.reps, side.all, side.name, r.Metric.Name))
+			return t
+		}
+	}
+	d := Decision{Verdict: Inconclusive, Look: Look{Alpha: level}}
+	if r.relative() {
+		d.Interval = stat.MannWhitney(logs(before), logs(after), level)
+		d.Interval.N /= 2 // repetitions a side
+		if stat.MinMannWhitneyP(len(before), len(after)) > level {
+			d.Needed = minReps(level)
+		}
+	} else {
+		d.Interval = stat.SignMedian(after, level)
+		if !d.Interval.OK {
+			d.Needed = stat.MinSignedRank(level)
+		}
+	}
+	switch {
+	case d.Needed > 0 && r.relative():
+		d.Reason = fmt.Sprintf("%d against %d repetitions can prove nothing at this level; it takes %d a side", len(before), len(after), d.Needed)
+	case d.Needed > 0:
+		d.Reason = fmt.Sprintf("%d repetitions can prove nothing at this level; it takes %d", len(after), d.Needed)
+	default:
+		if d.Verdict, d.Reason = r.judge(d.Interval); d.Verdict == Inconclusive {
+			d.project(r, "repetitions a side")
+		}
+	}
+	t.take(d)
+	if !r.relative() {
+		return t
+	}
+	if f.hosts != "" {
+		t.inconclusive(f.hosts)
+	} else if why := f.controls(r, c); why != "" {
+		t.inconclusive(why)
+	}
+	return t
+}
+
+// minReps is how many repetitions a side can prove something at a level.
+func minReps(level float64) int {
+	n := 1
+	for stat.MinMannWhitneyP(n, n) > level && n < MaxBudget {
+		n++
+	}
+	return n
+}
+
+func figures(m results.Metric, samples []*results.Sample) []float64 {
+	var out []float64
+	for _, s := range samples {
+		if v, ok := m.Of(s); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func logs(xs []float64) []float64 {
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		out[i] = math.Log(x)
+	}
+	return out
+}
