@@ -110,6 +110,8 @@ var importRules = []importRule{
 		below("internal/yamldoc"), ofOurs("internal/near"), false, [2]string{"internal/yamldoc", "internal/engine"}},
 	{"results", "files must be readable by programs that measure nothing",
 		one("results"), ofOurs("internal/near"), false, [2]string{"results", "internal/host"}},
+	{"figure", "what the project promises is stated from measurements of any kind: it knows records, not who made them",
+		one("internal/figure"), ofOurs("results"), false, [2]string{"internal/figure", "internal/engine"}},
 	{"what is below results", "statistics, verdicts and reports are made of records alone; rules of gates are files of their own",
 		both(below("results"), not(one("results"))), either(ofOurs("internal/near", "internal/yamldoc"), below("results")), false, [2]string{"results/render", "workloads"}},
 	{"results/stat", "statistics are of numbers: whatever the numbers are of, they decide the same",

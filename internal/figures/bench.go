@@ -3,14 +3,15 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
+	"lockbench/internal/figure"
 	"lockbench/results"
 )
 
@@ -18,7 +19,6 @@ import (
 type bench struct {
 	program string
 	dir     string // for files, removed at the end
-	log     io.Writer
 	runs    int
 }
 
@@ -47,7 +47,7 @@ func (b *bench) lockbench(args ...string) ([]*results.Sample, error) {
 
 // cost compares uncontended locks with sync.Mutex, repetition by repetition:
 // the cells of one repetition run within a second.
-func (b *bench) cost() ([]figure, error) {
+func (b *bench) cost(targets []figure.Figure) ([]figure.Figure, error) {
 	samples, err := b.lockbench("--lock", "mutex,tas,ticket,clh,mcs", "--workload", "uncontended",
 		"--reps", "61", "--warmup", "5ms", "--duration", "20ms", "--probe", "1ms")
 	if err != nil {
@@ -60,22 +60,16 @@ func (b *bench) cost() ([]figure, error) {
 		}
 		byRep[s.Rep][s.Lock] = s.WallNSPerOp
 	}
-	var figs []figure
-	for _, x := range []struct {
-		lock  string
-		limit float64
-	}{{"null", 0.25}, {"tas", 0.75}, {"ticket", 0.75}, {"clh", 0.75}, {"mcs", 1.25}} {
+	var figs []figure.Figure
+	for _, t := range targets {
+		lock := strings.TrimSuffix(t.Name, "_per_mutex")
 		var ratios []float64
 		for _, m := range byRep {
-			if m[x.lock] > 0 && m["mutex"] > 0 {
-				ratios = append(ratios, m[x.lock]/m["mutex"])
+			if m[lock] > 0 && m["mutex"] > 0 {
+				ratios = append(ratios, m[lock]/m["mutex"])
 			}
 		}
-		f, err := atMost(x.lock+"_per_mutex", "ratio", x.limit, ratios)
-		if err != nil {
-			return nil, err
-		}
-		figs = append(figs, f)
+		figs = append(figs, t.Median(ratios))
 	}
 	return figs, nil
 }
@@ -84,7 +78,7 @@ var benchLine = regexp.MustCompile(`BenchmarkMutexLoop\S*\s+\d+\s+([0-9.]+) ns/o
 
 // gotest holds the harness's figure for an uncontended mutex against what the
 // toolchain's benchmark runner says of the same loop.
-func (b *bench) gotest() ([]figure, error) {
+func (b *bench) gotest(targets []figure.Figure) ([]figure.Figure, error) {
 	bin := filepath.Join(b.dir, "loopbench.test")
 	if out, err := exec.Command("go", "test", "-pgo=off", "-c", "-o", bin, "lockbench/internal/figures/loopbench").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the benchmark: %w: %s", err, bytes.TrimSpace(out))
@@ -111,21 +105,20 @@ func (b *bench) gotest() ([]figure, error) {
 			}
 		}
 	}
-	f, err := atMost("mutex_vs_gotest", "pct", 15, off)
-	if err != nil {
-		return nil, err
+	f := targets[0].Median(off)
+	if f.Err == nil {
+		// The difference may have either sign: what counts is the bound that is
+		// farther from 0.
+		f = f.Measured(abs(f.Value), 0, max(abs(f.Lo), abs(f.Hi)), "95 % interval of the distance from 0", f.N)
 	}
-	// The difference may have either sign: what counts is the bound that is
-	// farther from 0.
-	f.value, f.lo, f.hi, f.how = abs(f.value), 0, max(abs(f.lo), abs(f.hi)), "95 % interval of the distance from 0"
-	return []figure{f}, nil
+	return []figure.Figure{f}, nil
 }
 
 func abs(x float64) float64 { return max(x, -x) }
 
 // overhead compares what a repetition costs beyond its intervals with starting
 // and ending an empty Go program.
-func (b *bench) overhead() ([]figure, error) {
+func (b *bench) overhead(targets []figure.Figure) ([]figure.Figure, error) {
 	src := filepath.Join(b.dir, "empty.go")
 	if err := os.WriteFile(src, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
 		return nil, err
@@ -156,13 +149,12 @@ func (b *bench) overhead() ([]figure, error) {
 			}
 		}
 	}
-	f, err := atMost("repetition_overhead", "empty-programs", 10, ratios)
-	return []figure{f}, err
+	return []figure.Figure{targets[0].Median(ratios)}, nil
 }
 
 // memory compares the peak of a long repetition with a short one's, and both
 // with the limits.
-func (b *bench) memory() ([]figure, error) {
+func (b *bench) memory(targets []figure.Figure) ([]figure.Figure, error) {
 	peaks := map[string]map[string][]float64{}
 	const reps = 3
 	for range reps {
@@ -184,18 +176,9 @@ func (b *bench) memory() ([]figure, error) {
 		growth = append(growth, 100*(peaks["mutex"]["20s"][i]/short-1))
 	}
 	// Three repetitions have no interval of the median: the worst one counts.
-	worst := func(name, unit string, limit float64, v []float64) figure {
-		f := figure{name: name, unit: unit, n: len(v), limit: limit, value: v[0], lo: v[0], hi: v[0], how: "from best to worst"}
-		for _, x := range v {
-			f.value, f.hi, f.lo = max(f.value, x), max(f.hi, x), min(f.lo, x)
-		}
-		return f
-	}
 	both := func(lock string) []float64 { return append(peaks[lock]["1s"], peaks[lock]["20s"]...) }
-	return []figure{
-		worst("memory_growth", "pct", 5, growth),
-		worst("memory_peak", "MiB", 64, both("mutex")),
-		worst("memory_peak_semaphore", "MiB", 96, both("semaphore")),
+	return []figure.Figure{
+		targets[0].Worst(growth), targets[1].Worst(both("mutex")), targets[2].Worst(both("semaphore")),
 	}, nil
 }
 
@@ -204,25 +187,21 @@ func (b *bench) memory() ([]figure, error) {
 // the clock a batch of some 50 us (at 60 ns an operation one in 800), and a
 // few dozen objects an interval. A reading or an allocation an operation would
 // be 1.
-func (b *bench) loop() ([]figure, error) {
+func (b *bench) loop(targets []figure.Figure) ([]figure.Figure, error) {
 	samples, err := b.lockbench("--lock", "null,mutex,chan,tas,ticket,mcs,clh", "--workload", "uncontended", "--reps", "3", "--duration", "100ms", "--probe", "1ms")
 	if err != nil {
 		return nil, err
 	}
-	const limit = 0.01
-	reads, mallocs := figure{name: "clock_reads_per_op", unit: "1", limit: limit, how: "up to the worst"}, figure{name: "mallocs_per_op", unit: "1", limit: limit, how: "up to the worst"}
+	var reads, mallocs []float64
 	for _, s := range samples {
-		reads.n++
-		mallocs.n++
-		reads.hi = max(reads.hi, float64(s.ClockReads)/float64(s.Ops))
-		mallocs.hi = max(mallocs.hi, float64(s.Mallocs)/float64(s.Ops))
+		reads = append(reads, float64(s.ClockReads)/float64(s.Ops))
+		mallocs = append(mallocs, float64(s.Mallocs)/float64(s.Ops))
 	}
-	reads.value, mallocs.value = reads.hi, mallocs.hi
-	return []figure{reads, mallocs}, nil
+	return []figure.Figure{targets[0].Worst(reads), targets[1].Worst(mallocs)}, nil
 }
 
 // defaultRun times the run without flags.
-func (b *bench) defaultRun() ([]figure, error) {
+func (b *bench) defaultRun(targets []figure.Figure) ([]figure.Figure, error) {
 	var secs []float64
 	for range 3 {
 		t := time.Now()
@@ -231,7 +210,5 @@ func (b *bench) defaultRun() ([]figure, error) {
 		}
 		secs = append(secs, time.Since(t).Seconds())
 	}
-	f := figure{name: "default_run", unit: "s", how: "from best to worst", n: len(secs), limit: 30, lo: min(secs[0], secs[1], secs[2]), hi: max(secs[0], secs[1], secs[2])}
-	f.value = f.hi
-	return []figure{f}, nil
+	return []figure.Figure{targets[0].Worst(secs)}, nil
 }
