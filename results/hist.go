@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -129,13 +128,18 @@ const histMagic = "HISTF"
 
 // plausibleHist reports whether s looks like what Encode writes. It looks at
 // each byte once and decodes nothing, so that long files are read fast.
-func plausibleHist(s string) bool {
-	if len(s) > maxEncodedHist || len(s)%4 != 0 || !strings.HasPrefix(s, histMagic) {
+func plausibleHist[T string | []byte](s T) bool {
+	n := len(s)
+	if n > maxEncodedHist || n%4 != 0 || n < len(histMagic) || string(s[:len(histMagic)]) != histMagic {
 		return false
 	}
-	body := strings.TrimSuffix(strings.TrimSuffix(s, "="), "=")
-	for i := range len(body) {
-		if !inBase64[body[i]] {
+	for range 2 { // padding
+		if s[n-1] == '=' {
+			n--
+		}
+	}
+	for i := range n {
+		if !inBase64[s[i]] {
 			return false
 		}
 	}

@@ -191,8 +191,7 @@ func (r *Reader) parse(line []byte, seen bool) (Record, error) {
 		rec.Run = new(Run)
 		into = rec.Run
 	case TypeSample:
-		rec.Sample = new(Sample)
-		into = rec.Sample
+		return r.sample(rec, line, hint)
 	case TypeEvent:
 		rec.Event = new(Event)
 		into = rec.Event
@@ -207,17 +206,27 @@ func (r *Reader) parse(line []byte, seen bool) (Record, error) {
 	if err := json.Unmarshal(line, into); err != nil {
 		return rec, r.jsonError(err, hint)
 	}
-	if rec.Sample != nil {
-		if err := rec.Sample.Validate(); err != nil {
-			var fe *FieldError
-			errors.As(err, &fe)
-			return rec, r.fail(fe.Field, fe.Err, hintRange)
-		}
-		if !r.hdr {
-			for _, l := range []*Latency{rec.Sample.Acquire, rec.Sample.Handoff, rec.Sample.Lateness} {
-				if l != nil {
-					l.HDR = ""
-				}
+	return rec, nil
+}
+
+// sample decodes a sample's line, which it may change.
+func (r *Reader) sample(rec Record, line []byte, hint string) (Record, error) {
+	if !r.hdr {
+		line = dropHists(line)
+	}
+	rec.Sample = new(Sample)
+	if err := decodeSample(line, rec.Sample); err != nil {
+		return rec, r.jsonError(err, hint)
+	}
+	if err := rec.Sample.Validate(); err != nil {
+		var fe *FieldError
+		errors.As(err, &fe)
+		return rec, r.fail(fe.Field, fe.Err, hintRange)
+	}
+	if !r.hdr { // written in another way than the Writer does
+		for _, l := range []*Latency{rec.Sample.Acquire, rec.Sample.Handoff, rec.Sample.Lateness} {
+			if l != nil {
+				l.HDR = ""
 			}
 		}
 	}
