@@ -1,127 +1,54 @@
 package gate
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"lockbench/results"
+	"lockbench/results/compare"
 	"lockbench/results/stat"
 )
 
-// hostFacts is what two runs must have in common, named as in
-// internal/host.Info.
-type hostFacts struct {
-	OS          string `json:"os"`
-	Arch        string `json:"arch"`
-	CPUModel    string `json:"cpu_model"`
-	LogicalCPUs int    `json:"logical_cpus"`
-	Cores       int    `json:"cores"`
-	Kernel      string `json:"kernel"`
-	Governor    string `json:"governor"`
-	Turbo       *bool  `json:"turbo"`
-	SMT         *bool  `json:"smt"`
-	Virtualized *bool  `json:"virtualized"`
-	Hypervisor  string `json:"hypervisor"`
-	Memory      int64  `json:"mem_total_bytes"`
-	Cgroup      struct {
-		QuotaCPUs *float64 `json:"quota_cpus"`
-	} `json:"cgroup"`
+// toolchain are the differences that are allowed, because they may be what is
+// compared; all others are of the host.
+func toolchain(what string) bool {
+	return strings.HasPrefix(what, "build setting ") ||
+		slices.Contains([]string{"Go version", "program", "program version", "cell protocol"}, what)
 }
 
-// memoryTolerance allows for what kernels and hypervisors keep for themselves
-// from one boot to the next.
-const memoryTolerance = 0.02
-
-// hostDifferences says why two runs are not of one kind of host, "" if they
-// are, and what else differs, which may be what is being compared.
-func hostDifferences(old, new *results.RunReport) (why string, notes []string) {
-	a, b := factsOf(old), factsOf(new)
-	if a.OS == "" && a.CPUModel == "" || b.OS == "" && b.CPUModel == "" {
-		return "a file does not say which host it is from", nil
+// hosts says why two sides are not of one kind of host, "" if they are, and
+// what else differs. More than the host's name for itself cannot be known: two
+// machines of one model are told apart by the controls at best.
+func hosts(old, new *results.RunReport) (why string, notes []string) {
+	for _, r := range []*results.RunReport{old, new} {
+		if r.Host.OS == "" && r.Host.CPUModel == "" {
+			return "no verdict across hosts: a file does not say which host it is from", nil
+		}
 	}
 	var diff []string
-	text := func(what, x, y string) {
-		if x != y {
-			diff = append(diff, fmt.Sprintf("%s %s and %s", what, or(x), or(y)))
-		}
-	}
-	text("OS", a.OS, b.OS)
-	text("architecture", a.Arch, b.Arch)
-	text("GOOS", old.Run.Go.GOOS, new.Run.Go.GOOS)
-	text("GOARCH", old.Run.Go.GOARCH, new.Run.Go.GOARCH)
-	text("CPU", a.CPUModel, b.CPUModel)
-	text("logical CPUs", fmt.Sprint(a.LogicalCPUs), fmt.Sprint(b.LogicalCPUs))
-	text("cores", fmt.Sprint(a.Cores), fmt.Sprint(b.Cores))
-	text("kernel", a.Kernel, b.Kernel)
-	text("governor", a.Governor, b.Governor)
-	text("turbo", flag(a.Turbo), flag(b.Turbo))
-	text("SMT", flag(a.SMT), flag(b.SMT))
-	text("virtualized", flag(a.Virtualized), flag(b.Virtualized))
-	text("hypervisor", a.Hypervisor, b.Hypervisor)
-	text("CPU quota", quota(a), quota(b))
-	if hi := float64(max(a.Memory, b.Memory)); math.Abs(float64(a.Memory-b.Memory)) > memoryTolerance*hi {
-		text("memory", fmt.Sprint(a.Memory>>20, " MiB"), fmt.Sprint(b.Memory>>20, " MiB"))
-	}
-	text = func(what, x, y string) {
-		if x != y {
-			notes = append(notes, fmt.Sprintf("the %s differs, which may be what is compared: %s and %s", what, or(x), or(y)))
-		}
-	}
-	text("toolchain", old.Run.Go.Version, new.Run.Go.Version)
-	keys := maps.Clone(old.Run.Go.Build)
-	if keys == nil {
-		keys = map[string]string{}
-	}
-	maps.Copy(keys, new.Run.Go.Build)
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		if !strings.HasPrefix(k, "vcs") { // the program's version says it
-			text("build setting "+results.Printable(k), results.Printable(old.Run.Go.Build[k]), results.Printable(new.Run.Go.Build[k]))
+	for _, d := range compare.Differences(old, new) {
+		text := fmt.Sprintf("%s: %s and %s", d.What, cut(d.Old), cut(d.New))
+		if toolchain(d.What) {
+			notes = append(notes, "the sides differ, which may be what is compared, in "+text)
+		} else {
+			diff = append(diff, text)
 		}
 	}
 	if len(diff) > 0 {
-		return "the hosts differ: " + strings.Join(diff, "; "), notes
+		return "no verdict across hosts: " + strings.Join(diff, "; "), notes
 	}
 	return "", notes
 }
 
-func factsOf(r *results.RunReport) hostFacts {
-	var h hostFacts
-	b, err := json.Marshal(r.Run.Host)
-	if err != nil || json.Unmarshal(b, &h) != nil {
-		return hostFacts{} // a host of another shape has no facts
-	}
-	for _, p := range []*string{&h.OS, &h.Arch, &h.CPUModel, &h.Kernel, &h.Governor, &h.Hypervisor} {
-		*p = results.Printable(*p)
-	}
-	return h
-}
-
-func or(s string) string {
-	if s == "" {
-		return "unknown"
+// cut shortens facts that are whole lists, such as caches.
+func cut(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
 	}
 	return s
-}
-
-func flag(b *bool) string {
-	switch {
-	case b == nil:
-		return ""
-	case *b:
-		return "yes"
-	}
-	return "no"
-}
-
-func quota(h hostFacts) string {
-	if h.Cgroup.QuotaCPUs == nil {
-		return "none"
-	}
-	return fmt.Sprintf("%.4g", *h.Cgroup.QuotaCPUs)
 }
 
 // What is measured beside a cell to tell a change of the build from one of the

@@ -154,10 +154,7 @@ func (d *Decision) project(r *Rule, what string) {
 	case !d.Interval.OK:
 	case n == 0:
 		d.Never = true
-		d.Reason += "; never decided: the change is about the threshold"
-		if !r.relative() {
-			d.Reason = "the threshold is inside the interval; never decided: the figure is about the threshold"
-		}
+		d.Reason += fmt.Sprintf("; never decided, with %d times the %s: the estimate is about the threshold", maxProjection, what)
 	default:
 		d.Needed = n
 		d.Reason += fmt.Sprintf("; about %d %s would decide", n, what)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lockbench/results"
+	"lockbench/results/compare"
 	"lockbench/results/pairs"
 	"lockbench/results/stat"
 )
@@ -51,7 +52,7 @@ func Replay(rules *Rules, rep *results.Report) (*Result, error) {
 		if p.Side == results.SideNew {
 			side = &res.New
 		}
-		side.Files, side.RunID = run.Files, run.Run.RunID
+		side.Files, side.RunIDs = run.Files, []string{run.Run.RunID}
 		side.Programs = append(side.Programs, results.Printable(strings.TrimSpace(p.File+" "+p.Version)))
 	}
 	res.Notes = append(slices.Clone(rep.Warnings), run.Warnings...)
@@ -85,41 +86,47 @@ func only(rep *results.Report) (*results.RunReport, error) {
 		Tip: "runs are never pooled: each has its own plan, and perhaps host; give the files of one run"}
 }
 
-// Files decides about two runs that were measured at different times. There is
-// one look, by the Mann-Whitney interval of the shift of logarithms, at the
-// rule's share of alpha. What the machine did in between is not in it, and so
-// a relative rule is inconclusive unless the hosts are alike and the controls
-// agree, see controls. An error is an *Error.
-func Files(rules *Rules, old, new *results.Report) (*Result, error) {
-	f := filesGate{rules: rules}
-	var err error
-	if f.old, err = only(old); err != nil {
+// Files decides about two sides that were measured at different times, each
+// one run or several that were measured alike. There is one look, by the
+// Mann-Whitney interval of the shift of logarithms, at the rule's share of
+// alpha. What the machine did in between is not in it, and so a relative rule
+// is inconclusive unless the hosts are alike and the controls agree, see
+// controls. What compare refuses is refused here, too. Errors have hints.
+func Files(rules *Rules, old, new *compare.Side) (*Result, error) {
+	var metrics []results.Metric
+	for _, r := range rules.List {
+		metrics = append(metrics, r.Metric)
+	}
+	c, err := compare.Compare(old, new, compare.Options{Metrics: metrics})
+	if err != nil {
 		return nil, err
 	}
-	if f.new, err = only(new); err != nil {
-		return nil, err
-	}
-	for _, r := range []*results.RunReport{f.old, f.new} {
-		if len(r.Run.Programs) > 0 {
-			return nil, &Error{File: strings.Join(r.Files, ", "), Err: errors.New("a paired session has both sides"), Tip: "give this file alone"}
+	for _, id := range c.Old.RunIDs {
+		if id != "" && slices.Contains(c.New.RunIDs, id) {
+			return nil, &Error{File: strings.Join(c.New.Files, ", "), Err: fmt.Errorf("run %s is on both sides", id),
+				Tip: "a run that is compared with itself passes whatever it says"}
 		}
 	}
-	if f.old.Run.RunID != "" && f.old.Run.RunID == f.new.Run.RunID {
-		return nil, &Error{File: strings.Join(f.new.Files, ", "), Err: fmt.Errorf("both sides are run %s", f.old.Run.RunID),
-			Tip: "a run that is compared with itself passes whatever it says"}
-	}
+	f := filesGate{rules: rules, old: old.Report.Runs, new: new.Report.Runs}
 	f.join()
-	return f.decide(old, new)
+	res, err := f.decide()
+	if err != nil {
+		return nil, err
+	}
+	res.Old = Side{Files: c.Old.Files, RunIDs: c.Old.RunIDs, Programs: c.Old.Programs}
+	res.New = Side{Files: c.New.Files, RunIDs: c.New.RunIDs, Programs: c.New.Programs}
+	res.Notes = slices.Concat(c.Warnings, res.Notes)
+	return res, nil
 }
 
 // A filesGate is a gate on two runs.
 type filesGate struct {
 	rules    *Rules
-	old, new *results.RunReport
+	old, new []*results.RunReport
 	cells    []*fileCell
 	at       map[place]map[string]*fileCell // by lock
 	tests    int
-	hosts    string // how the hosts differ
+	hosts    string // how they differ
 }
 
 // A place is a section of both runs: what a cell is apart from its lock.
@@ -141,30 +148,9 @@ type fileSide struct {
 
 func (f *filesGate) join() {
 	f.at = map[place]map[string]*fileCell{}
-	for _, run := range []*results.RunReport{f.old, f.new} {
+	for _, run := range slices.Concat(f.old, f.new) {
 		for _, s := range run.Samples {
-			p := place{s.Workload, strings.TrimPrefix(s.Cell, s.Lock), s.Pin, s.Dispatch, s.Threads, s.Workers, s.Cores, s.Clients}
-			if f.at[p] == nil {
-				f.at[p] = map[string]*fileCell{}
-			}
-			c := f.at[p][s.Lock]
-			if c == nil {
-				c = &fileCell{Cell: Cell{Name: s.Cell, Lock: s.Lock, Workload: s.Workload, Workers: s.Workers, Control: s.Control}, place: p}
-				c.old.outcomes, c.new.outcomes = map[string]int{}, map[string]int{}
-				f.at[p][s.Lock] = c
-				f.cells = append(f.cells, c)
-			}
-			side := &c.old
-			if run == f.new {
-				side = &c.new
-			}
-			side.outcomes[s.Outcome]++
-			switch s.Outcome {
-			case results.OutcomeOK:
-				side.ok = append(side.ok, s)
-			case results.OutcomeSkipped:
-				c.Skipped = s.Reason
-			}
+			f.add(s, slices.Contains(f.new, run))
 		}
 	}
 	for _, c := range f.cells {
@@ -174,7 +160,32 @@ func (f *filesGate) join() {
 	}
 }
 
-func (f *filesGate) decide(old, new *results.Report) (*Result, error) {
+func (f *filesGate) add(s *results.Sample, isNew bool) {
+	p := place{s.Workload, strings.TrimPrefix(s.Cell, s.Lock), s.Pin, s.Dispatch, s.Threads, s.Workers, s.Cores, s.Clients}
+	if f.at[p] == nil {
+		f.at[p] = map[string]*fileCell{}
+	}
+	c := f.at[p][s.Lock]
+	if c == nil {
+		c = &fileCell{Cell: Cell{Name: s.Cell, Lock: s.Lock, Workload: s.Workload, Workers: s.Workers, Control: s.Control}, place: p}
+		c.old.outcomes, c.new.outcomes = map[string]int{}, map[string]int{}
+		f.at[p][s.Lock] = c
+		f.cells = append(f.cells, c)
+	}
+	side := &c.old
+	if isNew {
+		side = &c.new
+	}
+	side.outcomes[s.Outcome]++
+	switch s.Outcome {
+	case results.OutcomeOK:
+		side.ok = append(side.ok, s)
+	case results.OutcomeSkipped:
+		c.Skipped = s.Reason
+	}
+}
+
+func (f *filesGate) decide() (*Result, error) {
 	res := &Result{Kind: KindFiles, Rules: results.Printable(f.rules.File)}
 	type test struct {
 		r *Rule
@@ -199,8 +210,7 @@ func (f *filesGate) decide(old, new *results.Report) (*Result, error) {
 		}
 	}
 	res.Plan = Plan{Alpha: f.rules.Alpha, Tests: f.tests, Looks: []Look{}}
-	var notes []string
-	f.hosts, notes = hostDifferences(f.old, f.new)
+	f.hosts, res.Notes = hosts(f.old[0], f.new[0])
 	for _, c := range f.cells {
 		res.Safety = append(res.Safety, findings(c.Name, results.SideOld, c.old.outcomes)...)
 		res.Safety = append(res.Safety, findings(c.Name, results.SideNew, c.new.outcomes)...)
@@ -214,9 +224,6 @@ func (f *filesGate) decide(old, new *results.Report) (*Result, error) {
 		out.spoil(res.Safety)
 		res.Tests = append(res.Tests, out)
 	}
-	res.Old = Side{Files: f.old.Files, RunID: f.old.Run.RunID, Programs: []string{f.old.Run.Program.String()}}
-	res.New = Side{Files: f.new.Files, RunID: f.new.Run.RunID, Programs: []string{f.new.Run.Program.String()}}
-	res.Notes = slices.Concat(old.Warnings, new.Warnings, f.old.Warnings, f.new.Warnings, notes)
 	res.settle()
 	return res, nil
 }

@@ -38,7 +38,7 @@ type Result struct {
 // A Side is where one side's figures are from.
 type Side struct {
 	Files    []string `json:"files,omitempty"`
-	RunID    string   `json:"run_id,omitempty"`
+	RunIDs   []string `json:"run_ids,omitempty"`
 	Programs []string `json:"programs,omitempty"`
 }
 
