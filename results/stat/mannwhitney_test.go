@@ -197,6 +197,36 @@ func TestMannWhitneyEdges(t *testing.T) {
 	}
 }
 
+// TestMannWhitneyDuality: without ties, the test rejects a shift of 0 exactly when the
+// interval leaves it out; the bounds are members of the sorted differences.
+func TestMannWhitneyDuality(t *testing.T) {
+	r := rand.New(rand.NewPCG(19, 20))
+	rejected := 0
+	for range 2000 {
+		old, new := make([]float64, 4+r.IntN(9)), make([]float64, 4+r.IntN(9))
+		for i := range old {
+			old[i] = r.NormFloat64()
+		}
+		for i := range new {
+			new[i] = r.NormFloat64() + 1
+		}
+		got, back := MannWhitney(old, new, 0.05), MannWhitney(new, old, 0.05)
+		out := got.OK && (got.Lo > 0 || got.Hi < 0)
+		if p := MannWhitneyP(old, new); out != (p <= 0.05) {
+			t.Fatalf("%v, %v: interval %+v, p %g", old, new, got, p)
+		}
+		if got.Lo != -back.Hi || got.Hi != -back.Lo || math.Abs(got.Center+back.Center) > 1e-12 {
+			t.Fatalf("%v, %v: got %+v, exchanged %+v: want the mirror image", old, new, got, back)
+		}
+		if out {
+			rejected++
+		}
+	}
+	if rejected < 100 || rejected > 1900 {
+		t.Errorf("%d of 2000 rejected: the test has not looked at both cases", rejected)
+	}
+}
+
 // TestMannWhitneyCoverage simulates intervals of a shift, with five standard
 // deviations of leeway.
 func TestMannWhitneyCoverage(t *testing.T) {

@@ -267,6 +267,26 @@ func TestSignedRankCoverage(t *testing.T) {
 	}
 }
 
+// TestSignedRankSwitch: across the border the two agree about the middle.
+func TestSignedRankSwitch(t *testing.T) {
+	const n = exactSignedRank + 1
+	table := signedRankTable(n)
+	cdf := signedRankCDF(n)
+	for _, p := range []float64{0.5, 0.1, 0.025, 0.001} {
+		at, _ := slices.BinarySearch(table, p)
+		if at == len(table) {
+			at--
+		}
+		if got := cdf(at); !near(got, table[at], 0.02) {
+			t.Errorf("P(T <= %d) of %d: got %g, want about %g", at, n, got, table[at])
+		}
+		// Without the half step of the continuity correction, it is off by more than this.
+		if p == 0.5 && !near(cdf(at), table[at], 1e-5) {
+			t.Errorf("P(T <= %d) of %d: got %g, want %g", at, n, cdf(at), table[at])
+		}
+	}
+}
+
 func TestSignedRankLarge(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	x := make([]float64, 2048)
