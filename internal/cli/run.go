@@ -212,6 +212,7 @@ func runID(now time.Time, seed uint64) string {
 type recorder struct {
 	builder *results.Builder
 	file    *results.Writer
+	also    func(*results.Sample) // told of each sample, too; may be nil
 }
 
 const inMemory = "this run"
@@ -241,6 +242,9 @@ func (r *recorder) header(run *results.Run) error {
 
 // Sample implements engine.Sink.
 func (r *recorder) Sample(s *results.Sample) error {
+	if r.also != nil {
+		r.also(s)
+	}
 	return r.put(s, results.Record{Type: results.TypeSample, Sample: s})
 }
 

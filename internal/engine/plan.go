@@ -298,10 +298,25 @@ func (c *Cell) settling() time.Duration {
 func (p *Plan) Estimate() (d time.Duration, ok bool) {
 	d = calibrationTime
 	for _, s := range p.Steps {
-		d += stepOverhead + p.Spec.Warmup + s.Cell.settling()
-		if p.Spec.Ops == 0 {
-			d += p.Spec.Duration + p.Spec.ProbeLength()
+		d += p.stepTime(s.Cell)
+	}
+	return d, p.Spec.Ops == 0
+}
+
+// EstimateRound returns how long one repetition of all cells will take.
+func (p *Plan) EstimateRound() (d time.Duration, ok bool) {
+	for _, c := range p.Cells {
+		if c.Skip == "" {
+			d += p.stepTime(c)
 		}
 	}
 	return d, p.Spec.Ops == 0
+}
+
+func (p *Plan) stepTime(c *Cell) time.Duration {
+	d := stepOverhead + p.Spec.Warmup + c.settling()
+	if p.Spec.Ops == 0 {
+		d += p.Spec.Duration + p.Spec.ProbeLength()
+	}
+	return d
 }
