@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Absent stands for a figure that was not measured. Zero is a figure.
@@ -74,4 +75,21 @@ func Span(ns float64) string {
 	}
 	v, unit := Scaled(ns/1000, []string{"µs", "ms", "s"})
 	return Three(v) + " " + unit
+}
+
+// Count is a number of things: "1 worker", "2 workers".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// Cut shortens s to at most n runes, with an ellipsis in place of what is
+// missing.
+func Cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
 }

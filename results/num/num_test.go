@@ -46,3 +46,23 @@ func TestFormats(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 cores", 1: "1 core", 2: "2 cores"} {
+		if got := Count(n, "core"); got != want {
+			t.Errorf("Count(%d): got %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		n    int
+		want string
+	}{{"", 1, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"äöüß", 3, "äö…"}} {
+		if got := Cut(tc.in, tc.n); got != tc.want {
+			t.Errorf("Cut(%q, %d): got %q, want %q", tc.in, tc.n, got, tc.want)
+		}
+	}
+}

@@ -86,3 +86,9 @@ func percent(e *results.Estimate) string {
 	}
 	return strconv.FormatFloat(v, 'f', 0, 64) + " %"
 }
+
+// Short names, because most files of the package use them.
+
+func count(n int, what string) string { return num.Count(n, what) }
+
+func cut(s string, n int) string { return num.Cut(s, n) }

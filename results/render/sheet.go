@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"lockbench/results"
 	"lockbench/results/num"
@@ -180,13 +179,6 @@ func outcomeOf(c *results.CellSummary) string {
 	return fmt.Sprintf("%s %d/%d", word, c.WorstOf, c.Reps)
 }
 
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
-}
-
 // row is the cells of one line. Figures of a lock that let two workers in say
 // nothing, so that they are not shown beside those of correct locks.
 func row(cols []column, c *results.CellSummary) []string {
@@ -205,25 +197,7 @@ func row(cols []column, c *results.CellSummary) []string {
 // title of a section; what is the usual case is not said.
 func title(s *results.Section) string {
 	parts := []string{fmt.Sprintf("%s: %s on %s", s.Workload, count(s.Workers, "worker"), count(s.Cores, "core"))}
-	if s.Pin != "" && s.Pin != "none" {
-		parts = append(parts, "pinned "+s.Pin)
-	}
-	if s.Clients > 1 {
-		parts = append(parts, count(s.Clients, "client"))
-	}
-	if s.Threads == "locked" {
-		parts = append(parts, "locked threads")
-	}
-	switch s.Dispatch {
-	case "interface":
-		parts = append(parts, "by interface calls")
-	case "external":
-		parts = append(parts, "in programs of their own")
-	}
-	parts = append(parts, s.Params...)
-	if s.Side != "" {
-		parts = append(parts, "the "+s.Side+" side")
-	}
+	parts = append(parts, s.Setting()...)
 	if s.OfferedOps > 0 {
 		parts = append(parts, num.Rate(s.OfferedOps)+" offered", "in order of acquire p99")
 	}
@@ -235,13 +209,6 @@ func title(s *results.Section) string {
 		text += " (every row: " + strings.Join(shared, ", ") + ")"
 	}
 	return text
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // alarms are the loud lines below a section.
