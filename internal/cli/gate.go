@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockbench/internal/engine"
 	"lockbench/internal/exitcode"
 	"lockbench/internal/near"
 	"lockbench/results"
@@ -20,14 +22,16 @@ import (
 
 func (a *app) gateCmd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "gate --rules FILE (SESSION | OLD NEW)",
+		Use:   "gate --rules FILE (--old PROGRAM --new PROGRAM | SESSION | OLD NEW)",
 		Short: "hold a new build against rules: pass, fail or inconclusive",
 		Long: "Decides by rules whether a new build may be released. A rule allows a change in the bad direction, or sets a\n" +
 			"limit, for a metric of the cells that it matches. It fails when the interval of what was measured lies beyond\n" +
 			"that, passes when it lies within, and is inconclusive otherwise: no samples, or too few, are never a pass.\n" +
 			"alpha is the probability of any false verdict of the whole gate. Violations and hangs of the new side always\n" +
 			"fail.\n\n" +
-			"SESSION is what lockbench ab --out wrote: pairs of both builds, the way to gate on shared machines. OLD and NEW are\n" +
+			"With --old and --new it measures pairs of both builds, as lockbench ab does, until every rule is decided or the\n" +
+			"budget is used up: the way to gate on shared machines. It looks at 16, 32, 64, 128 ... pairs of a cell, and no more\n" +
+			"often. SESSION is what that, or lockbench ab, wrote with --out: the same looks give the same verdict. OLD and NEW are\n" +
 			"files or directories of lockbench run --out; they are inconclusive unless the hosts are alike and the controls\n" +
 			"null, mutex and coherence_ns agree.\n\n" +
 			"A file of rules:\n\n" +
@@ -41,46 +45,93 @@ func (a *app) gateCmd() *cobra.Command {
 			"    - lock: mutex\n" +
 			"      metric: acquire_p99_ns\n" +
 			"      limit: 50us                # of the new side\n\n" +
-			"Exit codes: 0 pass, 2 usage, 3 a violation or a hang of the new side, 4 failed, 5 inconclusive; 3 beats 4 beats 5.",
-		Example: "  lockbench gate --rules rules.yaml session.jsonl\n" +
+			"Exit codes: 0 pass, 2 usage, 3 a violation or a hang of the new side, 4 failed, 5 inconclusive, 130\n" +
+			"interrupted; 3 beats 4 beats 5.",
+		Example: "  lockbench gate --rules rules.yaml --old ./lockbench-old --new ./lockbench-new --lock 'mcs*' --budget 20m\n" +
+			"  lockbench gate --rules rules.yaml session.jsonl\n" +
 			"  lockbench gate --rules rules.yaml old.jsonl new.jsonl\n" +
 			"  lockbench gate --rules rules.yaml session.jsonl --format github --out-format markdown=summary.md --out-format junit=gate.xml",
 	}
 	var o gateOptions
+	paired := a.addPairedFlags(cmd, engine.Default())
+	live := flagNames(cmd)
 	fs := cmd.Flags()
+	fs.StringVar(&o.budget, "budget", gateBudget, "with --old and --new: pairs a cell at most, or a time such as 20m, converted by the plan's estimate")
+	o.run.addOutput(cmd)
+	live = append(live, "budget", "out", "progress", "label")
+	fs.Lookup("out").Usage = "with --old and --new: write all records to this file, JSON lines"
+	fs.Lookup("force").Usage = "let --out and --out-format replace existing files"
+	if err := fs.MarkHidden("reps"); err != nil {
+		panic(err) // addSpecFlags has it
+	}
 	fs.StringVar(&o.rules, "rules", "", "YAML file of rules, required")
 	fs.StringVar(&o.format, "format", "table", "what to print: "+strings.Join(render.GateNames(), ", "))
 	fs.StringArrayVar(&o.outs, "out-format", nil, "FORMAT=FILE: write the verdict to a file as well; may be repeated")
-	fs.BoolVar(&o.force, "force", false, "let --out-format replace existing files")
 	completeWords(cmd, "format", render.GateNames()...)
-	cmd.Args = func(_ *cobra.Command, args []string) error {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(paired.old)+len(paired.new) > 0 {
+			if len(args) > 0 {
+				return fmt.Errorf("either programs or files: --old and --new are given, and %s", args[0])
+			}
+			if cmd.Flags().Changed("reps") {
+				return errors.New("--reps does not go with a gate: it measures as many pairs as it needs, up to --budget")
+			}
+			return nil
+		}
 		if n := len(args); n < 1 || n > 2 {
-			return fmt.Errorf("gate what? %d files are given, want a paired session, or OLD and NEW", n)
+			return fmt.Errorf("gate what? %d files are given, want --old and --new PROGRAM, or a paired session, or OLD and NEW", n)
+		}
+		for _, name := range live {
+			if cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s goes with --old and --new PROGRAM: files are measured already", name)
+			}
 		}
 		return nil
 	}
-	cmd.RunE = func(_ *cobra.Command, args []string) error { return a.gate(o, args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.run.outGiven = cmd.Flags().Changed("out")
+		return a.gate(cmd.Context(), o, paired, args)
+	}
 	return cmd
 }
 
 type gateOptions struct {
-	rules, format string
-	outs          []string
-	force         bool
+	rules, format, budget string
+	outs                  []string
+	run                   runOptions
 }
 
-// gate is the verb on files.
-func (a *app) gate(o gateOptions, args []string) error {
+// gate is the verb.
+func (a *app) gate(ctx context.Context, o gateOptions, f *pairedFlags, args []string) error {
+	budget, err := parseBudget(o.budget)
+	if err != nil {
+		return err
+	}
 	out, err := a.openGate(o)
 	if err != nil {
 		return err
 	}
 	defer out.close()
-	res, err := gateFiles(out.rules, args)
-	if err != nil {
+	var res *gate.Result
+	if len(args) > 0 {
+		res, err = gateFiles(out.rules, args)
+	} else {
+		res, err = a.gateLive(ctx, f, o.run, out.rules, budget)
+	}
+	var run *runtimeError
+	var usage *engine.UsageError
+	switch {
+	case errors.As(err, &run), errors.As(err, &usage):
+		return err
+	case err != nil:
 		return usageErr(err, "see: lockbench gate --help")
 	}
-	return out.finish(a, res)
+	interrupted := a.code == exitcode.Interrupted
+	err = out.finish(a, res)
+	if interrupted && a.code != exitcode.Safety {
+		a.code = exitcode.Interrupted
+	}
+	return err
 }
 
 // gateFiles decides about files.
@@ -130,7 +181,7 @@ func (a *app) openGate(o gateOptions) (*gateOutput, error) {
 		return nil, err
 	}
 	for _, text := range o.outs {
-		f, err := openGateFile(text, o.force, out.files)
+		f, err := openGateFile(text, o.run.force, out.files)
 		if err != nil {
 			out.close()
 			return nil, err
