@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"lockbench/results/gate"
+	"lockbench/results/num"
+)
+
+// lockTable is what equal programs say of each lock.
+func (st *study) lockTable() string {
+	same, layouts := st.byName(partSame), st.byName(partLayouts)
+	if same == nil && layouts == nil {
+		return ""
+	}
+	var rows [][]string
+	for i, op := range st.ops {
+		row := []string{unprefixed(op.lock), num.Whole(op.perOp)}
+		if same != nil {
+			s := same.spreads[i]
+			row = append(row, num.Whole(100*s.sigma), num.Whole(100*same.others[i].sigma), fmt.Sprintf("%+.2f", s.lag), changes(s.centre), fmt.Sprint(same.rec.cells[i].dropped()))
+		} else {
+			row = append(row, num.Absent, num.Absent, num.Absent, num.Absent, num.Absent)
+		}
+		if layouts != nil {
+			row = append(row, changes(layouts.spreads[i].centre), num.Whole(100*layouts.effects[i]))
+		} else {
+			row = append(row, num.Absent, num.Absent)
+		}
+		rows = append(rows, row)
+	}
+	text := "The time an operation in the pilot. Of the same program: the spread, which is what the log ratio of one pair is worth, as a standard deviation, and that of " + otherMetric + "; the rank correlation of neighbouring pairs; the change that all pairs together show, with a 95 % interval; dropped pairs. Of builds with different layout: the change, and how far two builds differ, as a standard deviation without what chance adds."
+	if same != nil {
+		text += fmt.Sprintf(" Without correlation 95 %% of the values of lag 1 are within ±%.2f.", normalQuantile(1-(1-confidence)/2)/math.Sqrt(float64(same.pairs)))
+	}
+	return text + "\n\n" + table([]string{"lock", "ns", "spread, %", "of cpu, %", "lag 1", "change, %", "dropped", "layouts: change, %", "builds differ by, %"}, rows)
+}
+
+// slowTable is each planted slowdown: nominal, true, and how often it is found.
+func (st *study) slowTable() string {
+	var slow []part
+	header := []string{"lock"}
+	for _, p := range st.parts {
+		if p.slowdown > 0 {
+			slow = append(slow, p)
+			header = append(header, p.title+": units", "true size, %", "found, %", "pairs")
+		}
+	}
+	if len(slow) == 0 {
+		return ""
+	}
+	var rows [][]string
+	for i, op := range st.ops {
+		row := []string{unprefixed(op.lock)}
+		for _, p := range slow {
+			units, err := extraUnits(p.slowdown, op.perOp, op.unit)
+			if err != nil {
+				continue // the program could not have been built
+			}
+			c := p.whole[metric].cells[slices.IndexFunc(p.whole[metric].cells, func(c cellTally) bool { return c.lock == op.lock })]
+			row = append(row, fmt.Sprint(units), changes(p.spreads[i].centre), pct(share{c.verdict[gate.Fail], p.whole[metric].gates}.value()), fmt.Sprintf("%.0f", quantile(c.pairs, 0.5)))
+		}
+		rows = append(rows, row)
+	}
+	return "Units of extra work; the true size, by all recorded pairs, with a 95 % interval; the share of gates that find it; pairs to a verdict, median.\n\n" + table(header, rows)
+}
+
+// contendedTable is what a gate could do with contended cells.
+func (st *study) contendedTable() string {
+	p := st.byName(partContended)
+	if p == nil {
+		return ""
+	}
+	t := p.whole[metric]
+	var rows [][]string
+	var pass, find []float64
+	for i, c := range p.rec.cells {
+		s := p.spreads[i]
+		a, f := st.needs(s.sigma, -math.Log1p(threshold), 0.8), st.needs(s.sigma, gap(0.05), 0.8)
+		pass, find = append(pass, a), append(find, f)
+		rows = append(rows, []string{unprefixed(c.Lock), num.Whole(100 * s.sigma), num.Whole(100 * p.others[i].sigma), fmt.Sprintf("%+.2f", s.lag), changes(s.centre), fmt.Sprint(c.dropped()), count(a), count(f)})
+	}
+	mostPass, _ := need(pass)
+	mostFind, _ := need(find)
+	return fmt.Sprintf("%d workers. False alarms: %s; inconclusive: %s. Pairs are those with which four of five gates would pass an equal program, and find a slowdown of 5 %%: up to %s and %s.\n\n",
+		p.workers, t.alarms().text(), t.of(gate.Inconclusive).text(), count(mostPass), count(mostFind)) +
+		table([]string{"lock", "spread, %", "of cpu, %", "lag 1", "change, %", "dropped", "pairs to pass", "pairs to find 5 %"}, rows)
+}
+
+// gap is how far a slowdown is from the threshold, in log ratios.
+func gap(slowdown float64) float64 { return math.Log1p(slowdown) - math.Log1p(threshold) }
+
+// needs is how many pairs a test needs to decide with the given power, at the
+// level of the plan's last look.
+func (st *study) needs(sigma, gap, power float64) float64 {
+	looks := gate.NewPlan(gate.DefaultAlpha, len(st.o.locks), st.o.budget).Looks
+	return pairsNeeded(sigma, math.Abs(gap), looks[len(looks)-1].Alpha, power)
+}
+
+// remedies says for each figure that is short what would meet it.
+func (st *study) remedies() string {
+	var b strings.Builder
+	for _, f := range st.figures() {
+		if f.OK() {
+			continue
+		}
+		fmt.Fprintf(&b, "- %s: %s. %s\n", f.Name, f.Detail(), st.remedy(f.Name))
+	}
+	if b.Len() == 0 {
+		return "Nothing is short."
+	}
+	return b.String()
+}
+
+func (st *study) remedy(name string) string {
+	for _, p := range st.parts {
+		switch {
+		case p.slowdown > 0 && name == foundFigure(p):
+			return st.remedyFound(p)
+		case p.slowdown == 0 && name == alarmFigure(p, false):
+			return remedyAlarms(p.whole[metric].alarms(), st.o.gates)
+		case p.slowdown == 0 && p.single[metric] != nil && name == alarmFigure(p, true):
+			return remedyAlarms(p.single[metric].alarms(), st.o.gates) + remedyLayout(p)
+		}
+	}
+	if err := st.failed[partLive]; err != nil && name == liveFigure {
+		return "It could not be measured."
+	}
+	if name == liveFigure && len(st.live) > 0 {
+		return "See the table of live gates: which they were, and what their locks came to."
+	}
+	return "It could not be measured."
+}
+
+// remedyFound says which locks are short, and with how many pairs they would
+// not be.
+func (st *study) remedyFound(p part) string {
+	var short []string
+	var pairs []float64
+	for i, op := range st.ops {
+		t := p.whole[metric]
+		c := t.cells[slices.IndexFunc(t.cells, func(c cellTally) bool { return c.lock == op.lock })]
+		if (share{c.verdict[gate.Fail], t.gates}).value() >= p.target {
+			continue
+		}
+		// The size is what was planted, unless the recording knows better: an
+		// interval that has the threshold inside does not.
+		size := math.Log1p(p.slowdown)
+		if s := p.spreads[i].centre; s.Lo > math.Log1p(threshold) || s.Hi < math.Log1p(threshold) {
+			size = s.Center
+		}
+		n := st.needs(p.spreads[i].sigma, max(0, size-math.Log1p(threshold)), p.target)
+		pairs = append(pairs, n)
+		short = append(short, fmt.Sprintf("%s %s", unprefixed(op.lock), count(n)))
+	}
+	if len(short) == 0 {
+		return "Every lock reaches it; its bound needs more gates (-gates)."
+	}
+	most, never := need(pairs)
+	text := fmt.Sprintf("By the spread in that recording it takes, in pairs: %s.", strings.Join(short, ", "))
+	if most > 0 {
+		text += fmt.Sprintf(" A budget of %s pairs would do, some %s minutes a gate at most.", count(most), minutes(most*st.roundSeconds()))
+	}
+	if never {
+		text += " Where no number is given, the true size is below the threshold: no test can find it."
+	}
+	return text
+}
+
+func (st *study) roundSeconds() float64 {
+	sum := 0.0
+	for _, c := range st.first.cells {
+		sum += c.seconds
+	}
+	return sum
+}
+
+// remedyAlarms tells too few gates from too many alarms.
+func remedyAlarms(s share, gates int) string {
+	if s.value() > alarmTarget {
+		return "More gates fail than may."
+	}
+	// The bound is beyond the target because few gates prove little: with as
+	// few alarms as there are, so many gates would do.
+	n := gates
+	for ; n < 1_000_000; n += max(1, n/50) {
+		k := int(math.Round(s.value() * float64(n)))
+		if _, hi := (share{k, n}).bounds(); hi <= alarmTarget {
+			return fmt.Sprintf("The share meets the target, its bound does not: some %d gates would prove it (-gates).", n)
+		}
+	}
+	return "The share is too near to the target to be proved."
+}
+
+// remedyLayout says how large the effect of the layout is.
+func remedyLayout(p part) string {
+	i := 0
+	for k := range p.effects {
+		if p.effects[k] > p.effects[i] {
+			i = k
+		}
+	}
+	return fmt.Sprintf(" Two builds differ by %s %% on %s (standard deviation), of nothing but their layout: that does not average out over pairs, but over several builds a side.", pct(p.effects[i]), unprefixed(p.rec.cells[i].Lock))
+}
