@@ -168,11 +168,11 @@ func needed(bound float64, i stat.Interval) int {
 		half = i.Center - i.Lo
 	}
 	gap = math.Abs(gap)
-	if !i.OK || math.IsNaN(gap) || math.IsNaN(half) || gap == 0 || math.IsInf(half, 0) {
-		return 0
+	if i.OK && math.IsInf(gap, 0) {
+		return 2 * i.N // most are infinite; the bounds will be, too, with more
 	}
-	if math.IsInf(gap, 0) {
-		return i.N + 1
+	if !i.OK || gap == 0 || math.IsInf(half, 0) {
+		return 0
 	}
 	factor := (half / gap) * (half / gap)
 	if !(factor <= maxProjection) {
