@@ -152,6 +152,9 @@ func (a *app) root() *cobra.Command {
 		a.planCmd(),
 		a.listCmd(),
 		a.reportCmd(),
+		a.abCmd(),
+		a.gateCmd(),
+		a.compareCmd(),
 		a.envCmd(),
 		a.versionCmd(),
 	)
