@@ -2,23 +2,61 @@ package cli_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"lockbench"
+	"lockbench/impls/broken"
+	"lockbench/impls/planted"
+	"lockbench/impls/std"
+	"lockbench/lock"
 )
 
-// TestMain makes the test binary lockbench: under that name for the scripts,
+// programs are what the test binary is by its name: lockbench, and programs on
+// lockbench.Main with locks of their own, for paired sessions.
+var programs = map[string]func(){
+	"lockbench":   func() { os.Exit(lockbench.Main()) },
+	"bench-base":  func() { os.Exit(lockbench.Main(slowMutex(0), custom("mutex"))) },
+	"bench-slow":  func() { os.Exit(lockbench.Main(slowMutex(3000), custom("mutex"))) }, // by some microseconds
+	"bench-buggy": func() { os.Exit(lockbench.Main(slowMutex(0), custom("noop"))) },
+}
+
+func slowMutex(extra uint32) lock.Info { return planted.Wrap(named("mutex", std.Infos()), extra) }
+
+// custom is a user's own lock, right or wrong.
+func custom(kind string) lock.Info {
+	i := named("mutex", std.Infos())
+	if kind == "noop" {
+		i = named("broken-noop", broken.Infos())
+	}
+	i.Name, i.Family = "custom", "custom"
+	return i
+}
+
+func named(name string, infos []lock.Info) lock.Info {
+	for _, i := range infos {
+		if i.Name == name {
+			return i
+		}
+	}
+	panic("no lock " + name)
+}
+
+// TestMain makes the test binary a program: under its name for the scripts,
 // and when it is started as a child of itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "cell" {
+		if program := programs[filepath.Base(os.Args[0])]; program != nil {
+			program()
+		}
 		os.Exit(lockbench.Main())
 	}
 	if os.Getenv("LOCKBENCH_TEST_MAIN") != "" {
 		os.Exit(lockbench.Main())
 	}
-	testscript.Main(m, map[string]func(){"lockbench": func() { os.Exit(lockbench.Main()) }})
+	testscript.Main(m, programs)
 }
 
 func TestScripts(t *testing.T) {
@@ -26,5 +64,10 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		// $BIN is where the programs are.
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])
+			return nil
+		},
 	})
 }
