@@ -91,14 +91,17 @@ var escaper = strings.NewReplacer(
 func markdownGrid() gridStyle {
 	return gridStyle{
 		opts: []tablewriter.Option{tablewriter.WithRenderer(renderer.NewMarkdown())},
-		head: func(s string) string {
-			// A header cell has one line: "con-\ntended" joins, "acquire\np50" gets a space.
-			s = strings.ReplaceAll(strings.TrimSpace(s), "-\n", "")
-			s = strings.ReplaceAll(strings.ReplaceAll(s, "/\n", "/"), "\n/", "/")
-			return escape(strings.ReplaceAll(s, "\n", " "))
-		},
+		head: func(s string) string { return escape(oneLine(s)) },
 		text: escape,
 	}
+}
+
+// oneLine joins the two lines of a head: "con-\ntended" joins, "acquire\np50" gets
+// a space.
+func oneLine(head string) string {
+	s := strings.ReplaceAll(strings.TrimSpace(head), "-\n", "")
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "/\n", "/"), "\n/", "/")
+	return strings.ReplaceAll(s, "\n", " ")
 }
 
 // sorted yields a map in order of its keys.

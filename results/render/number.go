@@ -87,6 +87,22 @@ func percent(e *results.Estimate) string {
 	return strconv.FormatFloat(v, 'f', 0, 64) + " %"
 }
 
+// medianOf and lowerOf are what a column sorts by; nil = absent.
+
+func medianOf(e *results.Estimate) *float64 {
+	if e == nil {
+		return nil
+	}
+	return &e.Median
+}
+
+func lowerOf(e *results.Estimate) *float64 {
+	if e == nil {
+		return nil
+	}
+	return e.Lo
+}
+
 // Short names, because most files of the package use them.
 
 func count(n int, what string) string { return num.Count(n, what) }

@@ -29,10 +29,10 @@ func phaseGrids(s *results.Section) []sheet {
 	rows = slices.DeleteFunc(rows, func(c *results.CellSummary) bool { return len(c.Phases) != n })
 	var out []sheet
 	for from := 0; from < n; from += maxPhases {
-		g := sheet{name: s.Workload, cols: []column{{"lock", true, func(c *results.CellSummary) string { return c.Lock }}}}
+		g := sheet{name: s.Workload, cols: []column{{head: "lock", left: true, cell: func(c *results.CellSummary) string { return c.Lock }}}}
 		for k := from; k < min(n, from+maxPhases); k++ {
 			head := fmt.Sprintf("phase %d\n%s", k+1, count(rows[0].Phases[k].Workers, "worker"))
-			g.cols = append(g.cols, column{head, false, func(c *results.CellSummary) string { return rate(c.Phases[k].Throughput) }})
+			g.cols = append(g.cols, column{head: head, cell: func(c *results.CellSummary) string { return rate(c.Phases[k].Throughput) }})
 		}
 		for _, c := range rows {
 			g.rows = append(g.rows, row(g.cols, c))

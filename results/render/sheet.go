@@ -15,37 +15,56 @@ type column struct {
 	head string
 	left bool
 	cell func(c *results.CellSummary) string
+	// of is the figure behind the text, nil of a text.
+	of func(m *results.Metrics) *float64
+	// high: the higher, the better.
+	high bool
 }
 
 // columns of a section, in order; the marks are last, because they may be long.
 // Fairness stands beside the speed that it qualifies. What few workloads have
 // is a column only where it says something.
 func columns(s *results.Section) []column {
-	m := func(f func(*results.Metrics) string) func(*results.CellSummary) string {
-		return func(c *results.CellSummary) string { return f(&c.Metrics) }
+	type metrics = results.Metrics
+	est := func(head string, get func(*metrics) *results.Estimate, text func(*results.Estimate) string) column {
+		return column{
+			head: head, cell: func(c *results.CellSummary) string { return text(get(&c.Metrics)) },
+			of: func(m *metrics) *float64 { return medianOf(get(m)) },
+		}
 	}
+	throughput := func(m *metrics) *results.Estimate { return m.Throughput }
+	bounds := est("95 %\ninterval", throughput, interval)
+	bounds.of = func(m *metrics) *float64 { return lowerOf(m.Throughput) }
 	cols := []column{
-		{"lock", true, func(c *results.CellSummary) string { return c.Lock }},
-		{"through-\nput", false, m(func(m *results.Metrics) string { return rate(m.Throughput) })},
-		{"95 %\ninterval", false, m(func(m *results.Metrics) string { return interval(m.Throughput) })},
-		{"time\n/op", false, m(func(m *results.Metrics) string { return medianSpan(m.WallNS) })},
-		{"cpu\n/op", false, m(func(m *results.Metrics) string { return medianSpan(m.CPUNS) })},
-		{"\njain", false, m(func(m *results.Metrics) string { return index(m.Jain) })},
-		{"max/\nmin", false, m(func(m *results.Metrics) string { return median(m.MaxMin) })},
-		{"\nLWSS", false, m(func(m *results.Metrics) string { return medianWhole(m.LWSS) })},
-		{"acquire\np50", false, m(func(m *results.Metrics) string { return medianSpan(m.AcquireP50) })},
-		{"acquire\np99", false, m(func(m *results.Metrics) string { return medianSpan(m.AcquireP99) })},
-		{"acquire\nmax", false, m(func(m *results.Metrics) string { return optionalSpan(m.AcquireMax) })},
-		{"handoff\np50", false, m(func(m *results.Metrics) string { return medianSpan(m.HandoffP50) })},
-		{"con-\ntended", false, m(func(m *results.Metrics) string { return percent(m.Contended) })},
+		{head: "lock", left: true, cell: func(c *results.CellSummary) string { return c.Lock }},
+		higher(est("through-\nput", throughput, rate)),
+		higher(bounds),
+		est("time\n/op", func(m *metrics) *results.Estimate { return m.WallNS }, medianSpan),
+		est("cpu\n/op", func(m *metrics) *results.Estimate { return m.CPUNS }, medianSpan),
+		higher(est("\njain", func(m *metrics) *results.Estimate { return m.Jain }, index)),
+		est("max/\nmin", func(m *metrics) *results.Estimate { return m.MaxMin }, median),
+		est("\nLWSS", func(m *metrics) *results.Estimate { return m.LWSS }, medianWhole),
+		est("acquire\np50", func(m *metrics) *results.Estimate { return m.AcquireP50 }, medianSpan),
+		est("acquire\np99", func(m *metrics) *results.Estimate { return m.AcquireP99 }, medianSpan),
+		{head: "acquire\nmax", cell: func(c *results.CellSummary) string { return optionalSpan(c.Metrics.AcquireMax) },
+			of: func(m *metrics) *float64 { return m.AcquireMax }},
+		est("handoff\np50", func(m *metrics) *results.Estimate { return m.HandoffP50 }, medianSpan),
+		est("con-\ntended", func(m *metrics) *results.Estimate { return m.Contended }, percent),
 	}
 	for _, x := range extras {
 		if x.shown(s) {
-			cols = append(cols, column{x.head, false, m(x.text)})
+			cols = append(cols, est(x.head, x.of, x.text))
 		}
 	}
 	shared := sharedMarks(s)
-	return append(cols, column{"\nmarks", true, func(c *results.CellSummary) string { return marksOf(s, c, shared) }})
+	return append(cols, column{head: "\nmarks", left: true, cell: func(c *results.CellSummary) string {
+		return strings.Join(marksOf(s, c, shared), ", ")
+	}})
+}
+
+func higher(c column) column {
+	c.high = true
+	return c
 }
 
 // An extra is a column that only some workloads have.
@@ -53,22 +72,14 @@ type extra struct {
 	head string
 	of   func(*results.Metrics) *results.Estimate
 	zero bool // show it where all is 0, too
-	text func(*results.Metrics) string
-}
-
-func percentExtra(head string, of func(*results.Metrics) *results.Estimate) extra {
-	return extra{head: head, of: of, text: func(m *results.Metrics) string { return percent(of(m)) }}
+	text func(*results.Estimate) string
 }
 
 var extras = []extra{
-	percentExtra("try\nfailed", func(m *results.Metrics) *results.Estimate { return m.TryFailed }),
-	percentExtra("timed\nout", func(m *results.Metrics) *results.Estimate { return m.TimedOut }),
-	{head: "back-\nlog", zero: true,
-		of:   func(m *results.Metrics) *results.Estimate { return m.Backlog },
-		text: func(m *results.Metrics) string { return percent(m.Backlog) }},
-	{head: "late\np99", zero: true,
-		of:   func(m *results.Metrics) *results.Estimate { return m.LatenessP99 },
-		text: func(m *results.Metrics) string { return medianSpan(m.LatenessP99) }},
+	{"try\nfailed", func(m *results.Metrics) *results.Estimate { return m.TryFailed }, false, percent},
+	{"timed\nout", func(m *results.Metrics) *results.Estimate { return m.TimedOut }, false, percent},
+	{"back-\nlog", func(m *results.Metrics) *results.Estimate { return m.Backlog }, true, percent},
+	{"late\np99", func(m *results.Metrics) *results.Estimate { return m.LatenessP99 }, true, medianSpan},
 }
 
 func (x *extra) shown(s *results.Section) bool {
@@ -126,18 +137,18 @@ const (
 )
 
 // marksOf are the words of a row, without those in the title.
-func marksOf(s *results.Section, c *results.CellSummary, shared map[string]bool) string {
+func marksOf(s *results.Section, c *results.CellSummary, shared map[string]bool) []string {
 	var words []string
 	switch c.Outcome {
 	case results.OutcomeOK:
 	case results.OutcomeSkipped:
 		// One skipped record is the whole cell; k of n beside other outcomes.
 		if c.OKReps == 0 {
-			return "skipped: " + cut(c.Reason, maxReason)
+			return []string{"skipped: " + cut(c.Reason, maxReason)}
 		}
 		words = append(words, outcomeOf(c))
 	case results.OutcomeViolation:
-		return outcomeOf(c) // no figures are shown, so there is nothing to doubt
+		return []string{outcomeOf(c)} // no figures are shown, so there is nothing to doubt
 	default:
 		words = append(words, outcomeOf(c))
 	}
@@ -152,7 +163,7 @@ func marksOf(s *results.Section, c *results.CellSummary, shared map[string]bool)
 			words = append(words, m.String())
 		}
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 // borrowedFrom says how a null row of another section was measured.
