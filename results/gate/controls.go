@@ -141,13 +141,16 @@ func (f *filesGate) differ(r *Rule, what string, old, new []float64) string {
 	if a == b {
 		apart = 0
 	}
-	pct := func(log float64) string { return fmt.Sprintf("%.3g %%", 100*math.Expm1(log)) }
+	moved := fmt.Sprintf("%+.3g %%", 100*(b/a-1))
+	if a == 0 || math.IsInf(b/a, 0) {
+		moved = "beyond all bounds"
+	}
 	if !(apart <= math.Log1p(r.MaxRegression)) {
-		return fmt.Sprintf("the machine changed: the control %s is %s apart, more than the threshold of %s", what, pct(apart), pct(math.Log1p(r.MaxRegression)))
+		return fmt.Sprintf("the machine changed: the control %s moved by %s, more than the threshold of %s %%", what, moved, short(100*r.MaxRegression))
 	}
 	i := stat.MannWhitney(logs(old), logs(new), controlAlpha/float64(3*max(1, f.tests)))
 	if i.OK && (i.Lo > 0 || i.Hi < 0) {
-		return fmt.Sprintf("the machine changed: the control %s differs beyond chance, by %s", what, pct(apart))
+		return fmt.Sprintf("the machine changed: the control %s moved beyond chance, by %s", what, moved)
 	}
 	return ""
 }

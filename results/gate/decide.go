@@ -78,7 +78,7 @@ func (p Plan) Decide(r *Rule, xs []float64, done bool) Decision {
 	n := len(xs)
 	if len(p.Looks) == 0 {
 		d.Needed = p.MinBudget()
-		d.Reason = fmt.Sprintf("%d pairs can prove nothing at this level; it takes %d", p.Budget, d.Needed)
+		d.Reason = tooFew(p.Budget, d.Needed)
 		return d
 	}
 	for _, l := range p.Looks {
@@ -98,7 +98,7 @@ func (p Plan) Decide(r *Rule, xs []float64, done bool) Decision {
 		least := stat.MinSignedRank(rest)
 		if n < least && d.Interval.N == 0 {
 			d.Needed = least
-			d.Reason = fmt.Sprintf("%d pairs can prove nothing at this level; it takes %d", n, least)
+			d.Reason = tooFew(n, least)
 			return d
 		}
 		if n >= least && n > d.Look.Pairs {
@@ -109,6 +109,14 @@ func (p Plan) Decide(r *Rule, xs []float64, done bool) Decision {
 	}
 	d.project(r, "pairs")
 	return d
+}
+
+func tooFew(n, least int) string {
+	s := "s"
+	if n == 1 {
+		s = ""
+	}
+	return fmt.Sprintf("%d pair%s can prove nothing at this level; it takes %d", n, s, least)
 }
 
 // look makes one look.

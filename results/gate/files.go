@@ -93,11 +93,7 @@ func only(rep *results.Report) (*results.RunReport, error) {
 // is inconclusive unless the hosts are alike and the controls agree, see
 // controls. What compare refuses is refused here, too. Errors have hints.
 func Files(rules *Rules, old, new *compare.Side) (*Result, error) {
-	var metrics []results.Metric
-	for _, r := range rules.List {
-		metrics = append(metrics, r.Metric)
-	}
-	c, err := compare.Compare(old, new, compare.Options{Metrics: metrics})
+	c, err := compare.Compare(old, new, compare.Options{Metrics: rules.present(old, new)})
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +113,23 @@ func Files(rules *Rules, old, new *compare.Side) (*Result, error) {
 	res.New = Side{Files: c.New.Files, RunIDs: c.New.RunIDs, Programs: c.New.Programs}
 	res.Notes = slices.Concat(c.Warnings, res.Notes)
 	return res, nil
+}
+
+// present are the metrics of rules that some repetition has, and throughput,
+// which all have: compare refuses metrics of which there is nothing, while to a
+// rule they are no samples.
+func (rs *Rules) present(sides ...*compare.Side) []results.Metric {
+	var out []results.Metric
+	for _, m := range results.MetricList() {
+		asked := slices.ContainsFunc(rs.List, func(r Rule) bool { return r.Metric.Name == m.Name })
+		has := slices.ContainsFunc(sides, func(s *compare.Side) bool {
+			return slices.ContainsFunc(s.Report.Runs, func(r *results.RunReport) bool { return len(figures(m, r.Samples)) > 0 })
+		})
+		if asked && has || m.Name == "throughput_ops_s" {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // A filesGate is a gate on two runs.
