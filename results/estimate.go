@@ -1,11 +1,11 @@
 package results
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 
 	"github.com/montanaflynn/stats"
+	fast "github.com/segmentio/encoding/json"
 	"golang.org/x/perf/benchmath"
 )
 
@@ -38,56 +38,96 @@ type Estimate struct {
 
 // NewEstimate summarises values, one a repetition, from 0 to +Inf; nil without
 // any. It does not keep the slice.
-func NewEstimate(values []float64) *Estimate {
-	n := len(values)
-	if n == 0 {
-		return nil
+func NewEstimate(values []float64) *Estimate { return estimator{}.estimate(values) }
+
+// An estimator makes estimates. It remembers what depends on the number of
+// values alone.
+type estimator map[int]bounds
+
+// bounds are those of the median of n values, as ranks from 0.
+type bounds struct {
+	exist      bool
+	lo, hi     int
+	confidence float64
+	warnings   []string
+}
+
+func (m estimator) bounds(n int) bounds {
+	if b, ok := m[n]; ok {
+		return b
 	}
 	// The ranks stand for the values, so that an infinite one takes part as the
 	// largest and nothing is computed with it.
-	v, ranks := slices.Sorted(slices.Values(values)), make([]float64, n)
+	ranks := make([]float64, n)
 	for i := range ranks {
 		ranks[i] = float64(i)
 	}
 	s := benchmath.NewSample(ranks, &benchmath.DefaultThresholds)
 	sum := benchmath.AssumeNothing.Summary(s, Confidence)
-	e := &Estimate{N: n, Median: v[n/2], Min: v[0], Max: v[n-1]}
-	if n%2 == 0 {
-		e.Median = v[n/2-1]/2 + v[n/2]/2
-	}
+	var b bounds
 	if !math.IsInf(sum.Lo, 0) && !math.IsInf(sum.Hi, 0) {
-		lo, hi := v[int(math.Floor(sum.Lo))], v[int(math.Ceil(sum.Hi))]
-		e.Lo, e.Hi, e.Confidence = &lo, &hi, sum.Confidence
+		b = bounds{exist: true, lo: int(math.Floor(sum.Lo)), hi: int(math.Ceil(sum.Hi)), confidence: sum.Confidence}
 	}
 	for _, w := range slices.Concat(s.Warnings, sum.Warnings) {
-		e.Warnings = append(e.Warnings, w.Error())
+		b.warnings = append(b.warnings, w.Error())
 	}
-	for _, x := range v {
-		if math.IsInf(x, 1) {
-			e.Infinite++
-		}
+	m[n] = b
+	return b
+}
+
+func (m estimator) estimate(values []float64) *Estimate {
+	n := len(values)
+	if n == 0 {
+		return nil
 	}
-	if e.Infinite == 0 {
-		e.spread(values)
+	v := slices.Clone(values)
+	slices.Sort(v)
+	// One piece of memory for an estimate and what it points to: there are some 30
+	// a cell.
+	own := &struct {
+		Estimate
+		lo, hi, mad, cv float64
+	}{}
+	e := &own.Estimate
+	e.N, e.Median, e.Min, e.Max = n, middle(v), v[0], v[n-1]
+	b := m.bounds(n)
+	if b.exist {
+		own.lo, own.hi = v[b.lo], v[b.hi]
+		e.Lo, e.Hi, e.Confidence = &own.lo, &own.hi, b.confidence
+	}
+	e.Warnings = b.warnings
+	for i := n - 1; i >= 0 && math.IsInf(v[i], 1); i-- {
+		e.Infinite++
+	}
+	if e.Infinite > 0 {
+		return e
+	}
+	// Both fail only on what was excluded before or means "absent". Sorted values,
+	// so that the last digit does not depend on the order of the repetitions.
+	var err error
+	if own.mad, err = stats.MedianAbsoluteDeviation(v); err == nil {
+		e.MAD = &own.mad
+	}
+	if own.cv, err = stats.CoefficientOfVariation(v); err == nil {
+		e.CV = &own.cv
 	}
 	return e
 }
 
-func (e *Estimate) spread(values []float64) {
-	// Both fail only on what was excluded before or means "absent".
-	if mad, err := stats.MedianAbsoluteDeviation(values); err == nil {
-		e.MAD = &mad
+// middle is the median of sorted values, at least one.
+func middle(v []float64) float64 {
+	n := len(v)
+	if n%2 == 0 {
+		return v[n/2-1]/2 + v[n/2]/2
 	}
-	if cv, err := stats.CoefficientOfVariation(values); err == nil {
-		e.CV = &cv
-	}
+	return v[n/2]
 }
 
 // perOp estimates the time an operation from rates in operations a second, one
 // a repetition: median and bounds are the inverse of those of the rates, so
 // that the two always agree. Without an operation the time is infinite.
-func perOp(rates []float64) *Estimate {
-	r := NewEstimate(rates)
+func (m estimator) perOp(rates []float64) *Estimate {
+	r := m.estimate(rates)
 	if r == nil {
 		return nil
 	}
@@ -96,7 +136,7 @@ func perOp(rates []float64) *Estimate {
 	for i, rate := range rates {
 		times[i] = ns(rate)
 	}
-	e := NewEstimate(times)
+	e := m.estimate(times)
 	e.Median = ns(r.Median)
 	if r.Lo != nil {
 		*e.Lo, *e.Hi = ns(*r.Hi), ns(*r.Lo)
@@ -107,30 +147,34 @@ func perOp(rates []float64) *Estimate {
 // MarshalJSON writes what is infinite as null, which JSON has no number for. What
 // is absent is left out.
 func (e Estimate) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
+	finite := func(v *float64) *float64 {
+		if math.IsInf(*v, 0) {
+			return nil
+		}
+		return v
+	}
+	// omitempty leaves out a nil pointer; one to a nil pointer is null.
+	bound := func(v *float64) **float64 {
+		if v == nil {
+			return nil
+		}
+		p := finite(v)
+		return &p
+	}
+	return fast.Marshal(struct {
 		N          int       `json:"n"`
 		Infinite   int       `json:"infinite_reps,omitempty"`
-		Median     jsonReal  `json:"median"`
-		Lo         *jsonReal `json:"lo,omitempty"`
-		Hi         *jsonReal `json:"hi,omitempty"`
+		Median     *float64  `json:"median"`
+		Lo         **float64 `json:"lo,omitempty"`
+		Hi         **float64 `json:"hi,omitempty"`
 		Confidence float64   `json:"confidence,omitempty"`
-		Min        jsonReal  `json:"min"`
-		Max        jsonReal  `json:"max"`
+		Min        *float64  `json:"min"`
+		Max        *float64  `json:"max"`
 		MAD        *float64  `json:"mad,omitempty"`
 		CV         *float64  `json:"cv,omitempty"`
 		Warnings   []string  `json:"warnings,omitempty"`
 	}{
-		e.N, e.Infinite, jsonReal(e.Median), (*jsonReal)(e.Lo), (*jsonReal)(e.Hi), e.Confidence,
-		jsonReal(e.Min), jsonReal(e.Max), e.MAD, e.CV, e.Warnings,
+		e.N, e.Infinite, finite(&e.Median), bound(e.Lo), bound(e.Hi), e.Confidence,
+		finite(&e.Min), finite(&e.Max), e.MAD, e.CV, e.Warnings,
 	})
-}
-
-// jsonReal is a number from 0 to +Inf.
-type jsonReal float64
-
-func (r jsonReal) MarshalJSON() ([]byte, error) {
-	if math.IsInf(float64(r), 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(r))
 }

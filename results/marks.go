@@ -9,10 +9,11 @@ import (
 
 // Marks that the statistics add to the flags of the samples.
 const (
-	MarkNoisy   = "noisy"   // CV of the throughput above NoisyCV
-	MarkBimodal = "bimodal" // the repetitions fall into two groups
-	MarkFew     = "few"     // fewer than MinReps repetitions: no interval
-	MarkStarved = "starved" // a worker got nothing
+	MarkNoisy    = "noisy"    // CV of the throughput above NoisyCV
+	MarkBimodal  = "bimodal"  // the repetitions fall into two groups
+	MarkOutliers = "outliers" // repetitions far from the others; see Outlier
+	MarkFew      = "few"      // fewer than MinReps repetitions: no interval
+	MarkStarved  = "starved"  // a worker got nothing
 	// MarkProbeDiffers: the probe interval, where latencies come from, ran at
 	// another speed than the throughput interval.
 	MarkProbeDiffers = "probe-differs"
@@ -71,11 +72,14 @@ func FlagWord(flag string) string {
 
 // flagMarks counts the flags of samples, each word once a sample, in order of
 // the word.
-func flagMarks(samples []*Sample) []Mark {
+func flagMarks(rows []row) []Mark {
 	at := map[string]*Mark{}
-	for _, s := range samples {
+	for i := range rows {
+		if len(rows[i].flags) == 0 {
+			continue
+		}
 		seen := map[string]bool{}
-		for _, flag := range s.Flags {
+		for _, flag := range rows[i].flags {
 			word, detail, _ := strings.Cut(flag, ":")
 			word = strings.TrimSpace(word)
 			if word == "" || seen[word] {
@@ -83,7 +87,7 @@ func flagMarks(samples []*Sample) []Mark {
 			}
 			seen[word] = true
 			if at[word] == nil {
-				at[word] = &Mark{Word: word, N: len(samples), Detail: strings.TrimSpace(detail)}
+				at[word] = &Mark{Word: word, N: len(rows), Detail: strings.TrimSpace(detail)}
 			}
 			at[word].K++
 		}
@@ -94,33 +98,4 @@ func flagMarks(samples []*Sample) []Mark {
 	}
 	slices.SortFunc(marks, func(a, b Mark) int { return strings.Compare(a.Word, b.Word) })
 	return marks
-}
-
-// minBimodal is the fewest repetitions that are looked at for two groups.
-const minBimodal = 7
-
-// Bimodal is a sign, not a test: the sorted values part at their largest gap
-// into two groups of at least two, the gap is at least three times the range of
-// the wider group, and at least 10 % of the median. Of normally distributed
-// values with a CV of 10 % (one mode), 7 repetitions show the sign in 0.4 % of
-// cells, 15 in none of 200,000. Two modes 30 % apart with a CV of 2 % each, met
-// equally often, show it in 77 % of cells of 7 repetitions and 57 % of 15: its
-// absence proves nothing.
-func Bimodal(values []float64) bool {
-	n := len(values)
-	if n < minBimodal {
-		return false
-	}
-	v := slices.Sorted(slices.Values(values))
-	cut, gap := 0, -1.0 // the upper group begins at cut
-	for i := 1; i < n; i++ {
-		if d := v[i] - v[i-1]; d > gap {
-			cut, gap = i, d
-		}
-	}
-	if cut < 2 || n-cut < 2 {
-		return false
-	}
-	wider := max(v[cut-1]-v[0], v[n-1]-v[cut])
-	return gap > 0 && gap >= 3*wider && gap >= 0.10*v[n/2]
 }

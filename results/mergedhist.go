@@ -66,21 +66,13 @@ func (m *MergedHist) add(l *Latency) (*MergedHist, error) {
 	return m, nil
 }
 
-// cellHists are the merged histograms of one cell.
-type cellHists struct{ acquire, handoff *MergedHist }
-
 // addHists merges those of one repetition.
-func (r *building) addHists(k cellKey, s *Sample) *FieldError {
-	h := r.hists[k]
-	if h == nil {
-		h = &cellHists{}
-		r.hists[k] = h
-	}
+func (c *cellData) addHists(s *Sample) *FieldError {
 	var err error
-	if h.acquire, err = h.acquire.add(s.Acquire); err != nil {
+	if c.acquire, err = c.acquire.add(s.Acquire); err != nil {
 		return &FieldError{Field: "acquire.hdr", Err: err}
 	}
-	if h.handoff, err = h.handoff.add(s.Handoff); err != nil {
+	if c.handoff, err = c.handoff.add(s.Handoff); err != nil {
 		return &FieldError{Field: "handoff.hdr", Err: err}
 	}
 	return nil

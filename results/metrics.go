@@ -5,42 +5,49 @@ import (
 	"slices"
 )
 
-// metrics estimates every figure of a cell from its ok samples.
-func metrics(ok []*Sample) Metrics {
+// metrics estimates every figure of a cell from its ok repetitions.
+func metrics(ok []row, list []Metric) Metrics {
 	var m Metrics
-	for _, x := range MetricList() {
-		e := x.est(&m)
-		*e = NewEstimate(collect(ok, x.Of))
+	est := estimator{}
+	var throughput []float64
+	for i, x := range list {
 		// What half of the repetitions or more do not have, the others do not
 		// speak for: of a lock that collapsed, they are the lucky ones.
-		if *e != nil && 2*(*e).N <= len(ok) {
-			*e = nil
+		v := column(ok, i)
+		if 2*len(v) <= len(ok) {
+			continue
 		}
-	}
-	// Times an operation are the inverse of rates, so that the two agree.
-	if m.WallNS != nil {
-		m.WallNS = perOp(collect(ok, func(s *Sample) (float64, bool) { return s.ThroughputOps, true }))
-	}
-	if rates := cpuRates(ok); m.CPUNS != nil && len(rates) > 0 {
-		m.CPUNS = perOp(rates)
-	} else {
-		m.CPUNS = nil
+		switch e := x.est(&m); e {
+		case &m.Throughput:
+			throughput = v
+			*e = est.estimate(v)
+		// Times an operation are the inverse of rates, so that the two agree.
+		case &m.WallNS:
+			*e = est.perOp(throughput)
+		case &m.CPUNS:
+			*e = est.perOp(cpuRates(v))
+		default:
+			*e = est.estimate(v)
+		}
 	}
 	m.AcquireMax, m.HandoffMax = largest(m.AcquireRepMax), largest(m.HandoffRepMax)
 	return m
 }
 
-// cpuRates are operations by processor time, in operations a second: 0 for a
-// repetition that did none. A program that does not know its processor time
-// reports 0; it has no rate.
-func cpuRates(ok []*Sample) []float64 {
-	known := slices.ContainsFunc(ok, func(s *Sample) bool { return s.CPUNSPerOp > 0 })
-	return collect(ok, func(s *Sample) (float64, bool) {
-		if s.CPUNSPerOp > 0 {
-			return 1e9 / s.CPUNSPerOp, true
-		}
-		return 0, known && s.Ops == 0
-	})
+// cpuRates are operations by processor time, in operations a second, of times an
+// operation: 0 for a repetition that did none. nil if none did any: a program
+// that does not know its processor time reports 0 for the others.
+func cpuRates(ns []float64) []float64 {
+	out := make([]float64, 0, len(ns))
+	known := false
+	for _, v := range ns {
+		known = known || !math.IsInf(v, 1)
+		out = append(out, 1e9/v)
+	}
+	if !known {
+		return nil
+	}
+	return out
 }
 
 // starved reports whether some worker got nothing of what it was there for:
@@ -84,20 +91,24 @@ func largest(e *Estimate) *float64 {
 
 // phases estimates the throughput of each stage of a load that changes; nil if
 // the repetitions do not have the same stages.
-func phases(ok []*Sample) []PhaseSummary {
+func phases(ok []row) []PhaseSummary {
 	var out []PhaseSummary
-	for i, s := range ok {
+	for i := range ok {
 		if i == 0 {
-			for _, p := range s.Phases {
+			for _, p := range ok[i].phases {
 				out = append(out, PhaseSummary{Workers: p.Workers})
 			}
 		}
-		if len(s.Phases) != len(out) {
+		if len(ok[i].phases) != len(out) {
 			return nil
 		}
 	}
 	for k := range out {
-		out[k].Throughput = NewEstimate(collect(ok, func(s *Sample) (float64, bool) { return s.Phases[k].ThroughputOps, true }))
+		var v []float64
+		for i := range ok {
+			v = append(v, ok[i].phases[k].ThroughputOps)
+		}
+		out[k].Throughput = NewEstimate(v)
 	}
 	return out
 }

@@ -20,7 +20,7 @@ type RunReport struct {
 	Host     HostFacts
 	Files    []string
 	Sections []*Section
-	Samples  []*Sample // in order of cell, then repetition; without histograms
+	Samples  []*Sample // in order of cell, then repetition; without histograms; none with SummariesOnly
 	Events   []*Event  // without dumps
 	Warnings []string
 	// Interrupted: the run was stopped before its plan was done.
@@ -37,19 +37,21 @@ func (r *RunReport) Cells() []*CellSummary {
 }
 
 // A Builder collects records into a Report, from files or as they are
-// measured. It keeps of each sample what reports need: about 1 KiB.
+// measured. It keeps of each sample what reports need: about 1 KiB, with
+// SummariesOnly a third of that.
 type Builder struct {
-	hists    bool
-	runs     []*building
-	current  map[string]*building // file -> the run whose header came last
-	warnings []string
+	hists, slim bool
+	metrics     []Metric
+	runs        []*building
+	current     map[string]*building // file -> the run whose header came last
+	names       map[string]string    // what Printable makes of a text; see text
+	warnings    []string
 }
 
 type building struct {
 	report *RunReport
-	seen   map[sampleKey]bool
-	hists  map[cellKey]*cellHists // empty without KeepHistograms
-	twice  map[string]int         // file -> samples that another had already
+	cells  map[cellKey]*cellData
+	twice  map[string]int // file -> samples that another had already
 }
 
 type cellKey struct {
@@ -57,9 +59,14 @@ type cellKey struct {
 	lock    string
 }
 
-type sampleKey struct {
-	cellKey
-	rep int
+// cellData is what was added of one cell.
+type cellData struct {
+	first   *Sample // what all repetitions have in common
+	seen    map[int]bool
+	samples []*Sample
+	rows    []row // with SummariesOnly, instead of samples
+	acquire *MergedHist
+	handoff *MergedHist
 }
 
 // A BuilderOption changes what a Builder keeps.
@@ -71,9 +78,13 @@ type BuilderOption func(*Builder)
 // cannot be decoded is then an error of AddFile and Add.
 func KeepHistograms() BuilderOption { return func(b *Builder) { b.hists = true } }
 
+// SummariesOnly leaves RunReport.Samples empty, for what shows cells and not
+// repetitions. A file of 100,000 records then needs a third of the memory.
+func SummariesOnly() BuilderOption { return func(b *Builder) { b.slim = true } }
+
 // NewBuilder returns an empty Builder.
 func NewBuilder(opts ...BuilderOption) *Builder {
-	b := &Builder{current: map[string]*building{}}
+	b := &Builder{metrics: MetricList(), current: map[string]*building{}, names: map[string]string{}}
 	for _, o := range opts {
 		o(b)
 	}
@@ -122,28 +133,41 @@ func (b *Builder) Add(file string, rec Record) error {
 		cur.report.Events = append(cur.report.Events, &slim)
 		return nil
 	}
-	slim := printableSample(*rec.Sample)
-	key := sampleKey{cellKey{keyOf(slim), slim.Lock}, slim.Rep}
-	if cur.seen[key] {
+	return b.addSample(cur, file, rec)
+}
+
+func (b *Builder) addSample(cur *building, file string, rec Record) error {
+	slim := b.printableSample(*rec.Sample)
+	key := cellKey{keyOf(&slim), slim.Lock}
+	c := cur.cells[key]
+	if c == nil {
+		c = &cellData{first: &slim, seen: map[int]bool{}}
+		cur.cells[key] = c
+	}
+	if c.seen[slim.Rep] {
 		cur.twice[file]++ // counting it twice would feign repetitions
 		return nil
 	}
-	cur.seen[key] = true
+	c.seen[slim.Rep] = true
 	if b.hists && slim.Outcome == OutcomeOK {
-		if err := cur.addHists(key.cellKey, slim); err != nil {
+		if err := c.addHists(&slim); err != nil {
 			return &FileError{File: file, Line: rec.Line, Field: err.Field, Err: err.Err, Tip: hintDamaged}
 		}
 	}
 	slim.Acquire, slim.Handoff = withoutHDR(slim.Acquire), withoutHDR(slim.Handoff)
 	slim.Lateness = withoutHDR(slim.Lateness)
 	slim.CPUs, slim.PerWorkerNS = nil, nil
-	cur.report.Samples = append(cur.report.Samples, slim)
+	if b.slim {
+		c.rows = append(c.rows, rowOf(&slim, b.metrics))
+		return nil
+	}
+	c.samples = append(c.samples, &slim)
 	return nil
 }
 
 func withoutHDR(l *Latency) *Latency {
-	if l == nil {
-		return nil
+	if l == nil || l.HDR == "" {
+		return l
 	}
 	slim := *l
 	slim.HDR = ""
@@ -163,7 +187,7 @@ func (b *Builder) run(file string, run *Run) *building {
 	}
 	r := &building{
 		report: &RunReport{Run: header, Host: hostFacts(run.Host), Files: []string{name}},
-		seen:   map[sampleKey]bool{}, twice: map[string]int{}, hists: map[cellKey]*cellHists{},
+		cells:  map[cellKey]*cellData{}, twice: map[string]int{},
 	}
 	b.runs = append(b.runs, r)
 	return r
@@ -173,12 +197,12 @@ func (b *Builder) run(file string, run *Run) *building {
 func (b *Builder) Report() *Report {
 	rep := &Report{Warnings: slices.Clone(b.warnings)}
 	for _, r := range b.runs {
-		rep.Runs = append(rep.Runs, r.build())
+		rep.Runs = append(rep.Runs, r.build(b.metrics))
 	}
 	return rep
 }
 
-func (r *building) build() *RunReport {
+func (r *building) build(list []Metric) *RunReport {
 	out := *r.report
 	out.Warnings = nil
 	for _, file := range sortedKeys(r.twice) {
@@ -191,8 +215,8 @@ func (r *building) build() *RunReport {
 			out.Warnings = append(out.Warnings, strings.TrimSuffix("the run was interrupted: "+e.Text, ": "))
 		}
 	}
-	out.Sections, out.Samples = sections(&out, r.hists)
-	if len(out.Samples) == 0 {
+	out.Sections, out.Samples = sections(&out, r.cells, list)
+	if len(out.Sections) == 0 {
 		out.Warnings = append(out.Warnings, "the run has no repetitions")
 	}
 	return &out

@@ -3,12 +3,32 @@ package results
 // Reports show text from files that others wrote. The Builder makes it
 // printable once, so that no renderer can forget to.
 
-func printableSample(s Sample) *Sample {
-	for _, p := range []*string{&s.Cell, &s.Lock, &s.Family, &s.Workload, &s.Pin, &s.Dispatch, &s.Threads, &s.RW, &s.Reason} {
-		*p = Printable(*p)
+func (b *Builder) printableSample(s Sample) Sample {
+	for _, p := range []*string{&s.Cell, &s.Lock, &s.Family, &s.Workload, &s.Pin, &s.Dispatch, &s.Threads, &s.RW, &s.Side, &s.Outcome} {
+		*p = b.text(*p)
 	}
-	s.Flags = printableAll(s.Flags)
-	return &s
+	s.Reason = Printable(s.Reason)
+	var flags []string
+	for _, f := range s.Flags {
+		flags = append(flags, b.text(f))
+	}
+	s.Type, s.Flags = TypeSample, flags
+	return s
+}
+
+// maxNames bounds the texts that a Builder remembers.
+const maxNames = 1 << 16
+
+// text is Printable, and one copy of what many records repeat.
+func (b *Builder) text(s string) string {
+	p, ok := b.names[s]
+	if !ok {
+		p = Printable(s)
+		if len(b.names) < maxNames {
+			b.names[s] = p
+		}
+	}
+	return p
 }
 
 func printableRun(r Run) Run {

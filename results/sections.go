@@ -79,26 +79,22 @@ func keyOf(s *Sample) sectionKey {
 	}
 }
 
-// sections groups the samples of a run and orders sections and cells; it
+// sections summarises the cells of a run and orders sections and cells; it
 // returns the samples in that order, too.
-func sections(r *RunReport, hists map[cellKey]*cellHists) ([]*Section, []*Sample) {
+func sections(r *RunReport, all map[cellKey]*cellData, list []Metric) ([]*Section, []*Sample) {
 	type cell struct {
 		sum     *CellSummary
 		samples []*Sample
 	}
-	groups := map[sectionKey]map[string][]*Sample{}
-	for _, s := range r.Samples {
-		k := keyOf(s)
-		if groups[k] == nil {
-			groups[k] = map[string][]*Sample{}
-		}
-		groups[k][s.Lock] = append(groups[k][s.Lock], s)
+	groups := map[sectionKey][]*cellData{}
+	for k, c := range all {
+		groups[k.section] = append(groups[k.section], c)
 	}
 	keys := make([]sectionKey, 0, len(groups))
 	for k := range groups {
 		keys = append(keys, k)
 	}
-	order := workloadOrder(r)
+	order := workloadOrder(r, all)
 	slices.SortFunc(keys, func(a, b sectionKey) int {
 		return cmp.Or(
 			cmp.Compare(order[a.workload], order[b.workload]), strings.Compare(a.workload, b.workload),
@@ -112,14 +108,17 @@ func sections(r *RunReport, hists map[cellKey]*cellHists) ([]*Section, []*Sample
 	var ordered []*Sample
 	for _, k := range keys {
 		var cells []cell
-		for lock, samples := range groups[k] {
-			slices.SortFunc(samples, func(a, b *Sample) int { return cmp.Compare(a.Rep, b.Rep) })
-			sum := Summarize(samples, r.Run.Reps)
-			sum.RunID, sum.Files, sum.Labels, sum.Interrupted = r.Run.RunID, r.Files, r.Run.Labels, r.Interrupted
-			if h := hists[cellKey{k, lock}]; h != nil {
-				sum.AcquireHist, sum.HandoffHist = h.acquire, h.handoff
+		for _, c := range groups[k] {
+			slices.SortFunc(c.samples, func(a, b *Sample) int { return cmp.Compare(a.Rep, b.Rep) })
+			rows := c.rows
+			if len(rows) == 0 {
+				rows = rowsOf(c.samples, list)
 			}
-			cells = append(cells, cell{sum, samples})
+			slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.rep, b.rep) })
+			sum := summarize(c.first, rows, r.Run.Reps, list)
+			sum.RunID, sum.Files, sum.Labels, sum.Interrupted = r.Run.RunID, r.Files, r.Run.Labels, r.Interrupted
+			sum.AcquireHist, sum.HandoffHist = c.acquire, c.handoff
+			cells = append(cells, cell{sum, c.samples})
 		}
 		offered := 0.0
 		for _, c := range cells {
@@ -143,15 +142,16 @@ func sections(r *RunReport, hists map[cellKey]*cellHists) ([]*Section, []*Sample
 
 // workloadOrder ranks workloads as the run asked for them; those that it does
 // not name come after, by the fewest workers that they ran with.
-func workloadOrder(r *RunReport) map[string]int {
+func workloadOrder(r *RunReport, all map[cellKey]*cellData) map[string]int {
 	order := map[string]int{}
-	for _, s := range r.Samples {
-		rank := len(r.Run.Workloads) + s.Workers
-		if i := slices.Index(r.Run.Workloads, s.Workload); i >= 0 {
+	for k := range all {
+		name := k.section.workload
+		rank := len(r.Run.Workloads) + k.section.workers
+		if i := slices.Index(r.Run.Workloads, name); i >= 0 {
 			rank = i
 		}
-		if have, ok := order[s.Workload]; !ok || rank < have {
-			order[s.Workload] = rank
+		if have, ok := order[name]; !ok || rank < have {
+			order[name] = rank
 		}
 	}
 	return order

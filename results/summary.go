@@ -91,10 +91,14 @@ type CellSummary struct {
 
 	OfferedOps float64 `json:"offered_ops_s,omitempty"` // open loop: the arrival rate asked for
 
-	Metrics  Metrics        `json:"metrics"`          // without OKReps, empty
-	Phases   []PhaseSummary `json:"phases,omitempty"` // of a load that changes
-	Marks    []Mark         `json:"marks,omitempty"`
-	Warnings []string       `json:"warnings,omitempty"`
+	Metrics Metrics        `json:"metrics"`          // without OKReps, empty
+	Phases  []PhaseSummary `json:"phases,omitempty"` // of a load that changes
+	Marks   []Mark         `json:"marks,omitempty"`
+	// Modes is set if the repetitions fall into two groups by throughput.
+	Modes *Modes `json:"modes,omitempty"`
+	// Outliers are repetitions far from the others. They are part of all figures.
+	Outliers []Outlier `json:"outliers,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
 
 	// The latencies of all ok repetitions together, of a Builder made with
 	// KeepHistograms; nil if no repetition has such a histogram.
@@ -110,39 +114,45 @@ func outcomeRank(outcome string) int { return slices.Index(outcomeOrder[:], outc
 // Summarize folds the repetitions of one cell, at least one. planned is the
 // number of repetitions that the run asked for, 0 = unknown.
 func Summarize(samples []*Sample, planned int) *CellSummary {
-	first := samples[0]
+	list := MetricList()
+	return summarize(samples[0], rowsOf(samples, list), planned, list)
+}
+
+// summarize does so with rows of list, in order of the repetitions; first has what
+// all repetitions of a cell have in common.
+func summarize(first *Sample, rows []row, planned int, list []Metric) *CellSummary {
 	c := &CellSummary{
 		Type: TypeSummary, Cell: first.Cell, Lock: first.Lock, Family: first.Family, Control: first.Control,
 		Workload: first.Workload, Workers: first.Workers, Cores: first.Cores, Pin: first.Pin, Clients: first.Clients,
 		Dispatch: first.Dispatch, Threads: first.Threads, RW: first.RW, Side: first.Side,
-		Reps: len(samples), Outcome: OutcomeOK, Outcomes: map[string]int{},
+		Reps: len(rows), Outcome: OutcomeOK, Outcomes: map[string]int{},
 	}
-	var ok []*Sample
-	for _, s := range samples {
-		c.Outcomes[s.Outcome]++
-		if outcomeRank(s.Outcome) > outcomeRank(c.Outcome) {
-			c.Outcome, c.Reason = s.Outcome, s.Reason
+	var ok []row
+	for _, r := range rows {
+		c.Outcomes[r.outcome]++
+		if outcomeRank(r.outcome) > outcomeRank(c.Outcome) {
+			c.Outcome, c.Reason = r.outcome, r.reason
 		}
-		if s.Outcome == OutcomeOK {
-			ok = append(ok, s)
+		if r.outcome == OutcomeOK {
+			ok = append(ok, r)
+			c.OfferedOps = max(c.OfferedOps, r.offered)
 		}
 	}
 	c.OKReps = len(ok)
 	if c.Outcome != OutcomeOK {
 		c.WorstOf = c.Outcomes[c.Outcome]
 	}
-	c.Metrics = metrics(ok)
+	c.Metrics = metrics(ok, list)
 	c.Phases = phases(ok)
-	for _, s := range ok {
-		c.OfferedOps = max(c.OfferedOps, s.OfferedOps)
-	}
-	c.Marks = append(statMarks(c, ok, planned), flagMarks(samples)...)
+	c.Modes = modes(ok, list)
+	c.Outliers = outliers(ok, list, c.Modes)
+	c.Marks = append(statMarks(c, ok, planned), flagMarks(rows)...)
 	c.Warnings = warnings(&c.Metrics)
 	return c
 }
 
 // statMarks are the doubts that only several repetitions show.
-func statMarks(c *CellSummary, ok []*Sample, planned int) []Mark {
+func statMarks(c *CellSummary, ok []row, planned int) []Mark {
 	var marks []Mark
 	n := len(ok)
 	whole := func(word, format string, args ...any) {
@@ -152,17 +162,20 @@ func statMarks(c *CellSummary, ok []*Sample, planned int) []Mark {
 		if t.CV != nil && *t.CV > NoisyCV {
 			whole(MarkNoisy, "the repetitions' coefficient of variation is %.0f %%", 100**t.CV)
 		}
-		if Bimodal(collect(ok, func(s *Sample) (float64, bool) { return s.ThroughputOps, true })) {
-			whole(MarkBimodal, "from %.3g to %.3g operations a second, with nothing between", t.Min, t.Max)
+		if c.Modes != nil {
+			whole(MarkBimodal, "%s", c.Modes)
 		}
 		if n < MinReps {
 			whole(MarkFew, "%d ok", n)
 		}
 	}
-	partial := func(word string, is func(*Sample) bool, detail string) {
+	if k := outlyingReps(c.Outliers); k > 0 {
+		marks = append(marks, Mark{Word: MarkOutliers, K: k, N: n, Detail: outlierText(c.Outliers)})
+	}
+	partial := func(word string, is func(*row) bool, detail string) {
 		k := 0
-		for _, s := range ok {
-			if is(s) {
+		for i := range ok {
+			if is(&ok[i]) {
 				k++
 			}
 		}
@@ -170,8 +183,8 @@ func statMarks(c *CellSummary, ok []*Sample, planned int) []Mark {
 			marks = append(marks, Mark{Word: word, K: k, N: n, Detail: detail})
 		}
 	}
-	partial(MarkStarved, starved, "")
-	partial(MarkProbeDiffers, probeDiffers, fmt.Sprintf("more than %d times as fast or as slow", probeFactor))
+	partial(MarkStarved, func(r *row) bool { return r.starved }, "")
+	partial(MarkProbeDiffers, func(r *row) bool { return r.probeDiffers }, fmt.Sprintf("more than %d times as fast or as slow", probeFactor))
 	// A skipped cell has one record: there is nothing to repeat.
 	if c.Reps < planned && c.Outcome != OutcomeSkipped {
 		marks = append(marks, Mark{Word: MarkIncomplete, K: c.Reps, N: planned, Detail: "in the file"})
@@ -190,17 +203,6 @@ func warnings(m *Metrics) []string {
 			if !slices.Contains(out, w) {
 				out = append(out, w)
 			}
-		}
-	}
-	return out
-}
-
-// collect takes one figure of each sample that has it.
-func collect(samples []*Sample, get func(*Sample) (float64, bool)) []float64 {
-	var out []float64
-	for _, s := range samples {
-		if v, ok := get(s); ok {
-			out = append(out, v)
 		}
 	}
 	return out

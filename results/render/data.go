@@ -1,8 +1,10 @@
 package render
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -12,17 +14,33 @@ import (
 	"lockbench/results/num"
 )
 
-// JSON writes an array of summary records, one a cell, of all runs. Absent figures
-// are left out; null is an infinite one.
+// JSON writes an array of summary records, one a cell, of all runs, and one at a
+// time: the text of many is longer than they are. Absent figures are left out;
+// null is an infinite one.
 func JSON(w io.Writer, rep *results.Report) error {
-	cells := []*results.CellSummary{} // an empty report is [], not null
-	for _, r := range rep.Runs {
-		cells = append(cells, r.Cells()...)
-	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("  ", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(cells)
+	sep, end := "[\n  ", "[]\n" // an empty report is [], not null
+	for _, r := range rep.Runs {
+		for _, s := range r.Sections {
+			for _, c := range s.Cells {
+				b.Reset()
+				b.WriteString(sep)
+				if err := enc.Encode(c); err != nil {
+					return fmt.Errorf("cell %s: %w", c.Cell, err)
+				}
+				b.Truncate(b.Len() - 1) // Encode ends the line
+				if _, err := w.Write(b.Bytes()); err != nil {
+					return err
+				}
+				sep, end = ",\n  ", "\n]\n"
+			}
+		}
+	}
+	_, err := io.WriteString(w, end)
+	return err
 }
 
 // A field of the CSV format.

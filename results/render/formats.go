@@ -16,16 +16,18 @@ type Format struct {
 	Name  string
 	Help  string // one line for --help
 	Write func(w io.Writer, rep *results.Report) error
+	// Samples: it shows single repetitions, RunReport.Samples.
+	Samples bool
 }
 
 // Formats are all formats, the default first.
 func Formats() []Format {
 	return []Format{
-		{"table", "for reading in a terminal", Table},
-		{"markdown", "GitHub tables", Markdown},
-		{"csv", "one row a cell, units in the header", CSV},
-		{"json", "an array of summary records, one a cell", JSON},
-		{"bench", "Go benchmark lines, one a repetition, for benchstat", Bench},
+		{"table", "for reading in a terminal", Table, false},
+		{"markdown", "GitHub tables", Markdown, false},
+		{"csv", "one row a cell, units in the header", CSV, false},
+		{"json", "an array of summary records, one a cell", JSON, false},
+		{"bench", "Go benchmark lines, one a repetition, for benchstat", Bench, true},
 	}
 }
 
