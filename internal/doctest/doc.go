@@ -6,7 +6,7 @@
 //	           code 0, or N if it ends with "# exit N", and leave something:
 //	           output or a file. Lines "make TARGET" are not run: the targets
 //	           must be in the Makefile.
-//	```yaml    lockbench plan -f must accept it.
+//	```yaml    lockbench plan -f must accept it; with a line "rules:", a gate must.
 //	```python  a program, if it begins with "#!": it must work as a runner.
 //
 // Blocks of other kinds are not looked at. Relative links must lead to files,

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"lockbench/results/gate"
 	"lockbench/workloads"
 )
 
@@ -218,11 +219,18 @@ func TestCommands(t *testing.T) {
 // TestBlocks puts yaml and python blocks to the use that they are shown for.
 func TestBlocks(t *testing.T) {
 	p := newPlace(t)
-	yaml, python := 0, 0
+	yaml, rules, python := 0, 0, 0
 	for _, page := range pages(t) {
 		for _, b := range page.blocks {
 			name := fmt.Sprintf("%s:%d", page.path, b.line)
 			switch {
+			case b.kind == "yaml" && rulesRE.MatchString(b.text):
+				rules++
+				t.Run(name, func(t *testing.T) {
+					if _, err := gate.ParseRules(page.path, []byte(b.text)); err != nil {
+						t.Error(err)
+					}
+				})
 			case b.kind == "yaml":
 				yaml++
 				t.Run(name, func(t *testing.T) { p.plan(t, b.text) })
@@ -232,10 +240,13 @@ func TestBlocks(t *testing.T) {
 			}
 		}
 	}
-	if yaml == 0 || python == 0 {
-		t.Errorf("found %d yaml and %d python blocks", yaml, python)
+	if yaml == 0 || rules == 0 || python == 0 {
+		t.Errorf("found %d yaml, %d rules and %d python blocks", yaml, rules, python)
 	}
 }
+
+// rulesRE tells rules of a gate from settings.
+var rulesRE = regexp.MustCompile(`(?m)^rules:`)
 
 func (p *place) plan(t *testing.T, text string) {
 	file := filepath.Join(t.TempDir(), "matrix.yaml")
