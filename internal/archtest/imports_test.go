@@ -116,6 +116,8 @@ var importRules = []importRule{
 		both(below("results"), not(one("results"))), either(ofOurs("internal/near", "internal/yamldoc"), below("results")), false, [2]string{"results/render", "workloads"}},
 	{"results/stat", "statistics are of numbers: whatever the numbers are of, they decide the same",
 		one("results/stat"), stdAnd(), false, [2]string{"results/stat", "results"}},
+	{"results/compare", "what two sides differ in does not depend on how it is printed",
+		one("results/compare"), ofOurs("internal/near", "results", "results/pairs", "results/stat"), false, [2]string{"results/compare", "results/render"}},
 	{"engine does not know the command line", "it runs plans for whoever asks; flags and printing are cli's",
 		below("internal/engine"), not(below("internal/cli", "impls")), true, [2]string{"internal/engine", "internal/cli"}},
 	{"one catalogue", "lists of locks are explicit and in one place: the core names no lock",

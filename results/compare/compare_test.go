@@ -49,8 +49,6 @@ func (b *bench) cell(lock string, rates ...float64) *bench {
 	return b
 }
 
-func (b *bench) last() *results.Sample { return b.samples[len(b.samples)-1] }
-
 func side(t *testing.T, label string, benches ...*bench) *Side {
 	t.Helper()
 	builder := results.NewBuilder()

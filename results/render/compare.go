@@ -13,6 +13,7 @@ import (
 
 	"lockbench/results"
 	"lockbench/results/compare"
+	"lockbench/results/stat"
 )
 
 // A ComparisonFormat is one way to write a comparison.
@@ -131,11 +132,12 @@ func alarmsIn(c *compare.Comparison, cell string) string {
 	return strings.Join(out, "; ")
 }
 
-// jsonNumber is a figure in JSON: null if it is absent or infinite.
+// jsonNumber is a figure in JSON, null if it is infinite. The zero value is
+// absent, and left out.
 type jsonNumber struct{ *float64 }
 
 func (r jsonNumber) MarshalJSON() ([]byte, error) {
-	if r.float64 == nil || math.IsInf(*r.float64, 0) {
+	if math.IsInf(*r.float64, 0) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(*r.float64)
@@ -157,14 +159,13 @@ type jsonSide struct {
 }
 
 type jsonInterval struct {
-	Ratio      jsonNumber `json:"ratio"`
-	Lo         jsonNumber `json:"ratio_lo"`
-	Hi         jsonNumber `json:"ratio_hi"`
-	Confidence jsonNumber `json:"confidence"`
+	Ratio      jsonNumber `json:"ratio,omitzero"`
+	Lo         jsonNumber `json:"ratio_lo,omitzero"`
+	Hi         jsonNumber `json:"ratio_hi,omitzero"`
+	Confidence jsonNumber `json:"confidence,omitzero"`
 }
 
-func intervalOf(c *compare.Row) jsonInterval {
-	i := c.Ratio
+func intervalOf(i stat.Interval) jsonInterval {
 	return jsonInterval{numberIf(i.N > 0, i.Center), numberIf(i.OK, i.Lo), numberIf(i.OK, i.Hi), numberIf(i.OK, i.Confidence)}
 }
 
@@ -180,11 +181,11 @@ type jsonRow struct {
 	OldReps   int        `json:"old_reps"`
 	NewReps   int        `json:"new_reps"`
 	Pairs     *int       `json:"pairs,omitempty"`
-	OldMedian jsonNumber `json:"old_median"`
-	NewMedian jsonNumber `json:"new_median"`
+	OldMedian jsonNumber `json:"old_median,omitzero"`
+	NewMedian jsonNumber `json:"new_median,omitzero"`
 	jsonInterval
-	P       *float64 `json:"p"`
-	AdjP    *float64 `json:"p_corrected"`
+	P       *float64 `json:"p,omitempty"`
+	AdjP    *float64 `json:"p_corrected,omitempty"`
 	MinP    float64  `json:"p_smallest_possible"`
 	Verdict string   `json:"verdict"`
 	Notes   []string `json:"notes,omitempty"`
@@ -226,7 +227,8 @@ type jsonCombination struct {
 	jsonInterval
 }
 
-// comparisonJSON writes everything. null is what is absent or infinite.
+// comparisonJSON writes everything. Absent figures are left out; null is an
+// infinite one.
 func comparisonJSON(w io.Writer, c *compare.Comparison) error {
 	side := func(s compare.SideInfo) jsonSide { return jsonSide(s) }
 	out := struct {
@@ -255,7 +257,7 @@ func comparisonJSON(w io.Writer, c *compare.Comparison) error {
 	for _, r := range c.Rows {
 		j := jsonRow{Cell: r.Cell, Lock: r.Lock, Workload: r.Workload, Workers: r.Workers, Control: r.Control,
 			Metric: r.Metric.Name, Unit: r.Metric.Unit, Better: r.Metric.Better.String(), OldReps: r.Old.N, NewReps: r.New.N,
-			OldMedian: numberIf(r.Old.N > 0, r.Old.Median), NewMedian: numberIf(r.New.N > 0, r.New.Median), jsonInterval: intervalOf(r),
+			OldMedian: numberIf(r.Old.N > 0, r.Old.Median), NewMedian: numberIf(r.New.N > 0, r.New.Median), jsonInterval: intervalOf(r.Ratio),
 			P: r.P, AdjP: r.AdjP, MinP: r.MinP, Verdict: string(r.Verdict), Notes: r.Notes}
 		if c.Paired {
 			j.Pairs = &r.Pairs
@@ -275,7 +277,7 @@ func comparisonJSON(w io.Writer, c *compare.Comparison) error {
 		out.Dropped = append(out.Dropped, jsonDropped{d.Cell, d.Kept, d.Reason})
 	}
 	for _, p := range c.Programs {
-		out.Programs = append(out.Programs, jsonCombination{p.Cell, p.Metric, p.Old, p.New, p.Ratio.N, intervalOf(&compare.Row{Ratio: p.Ratio})})
+		out.Programs = append(out.Programs, jsonCombination{p.Cell, p.Metric, p.Old, p.New, p.Ratio.N, intervalOf(p.Ratio)})
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

@@ -246,8 +246,13 @@ func explain(c *compare.Comparison) []string {
 		test, unit = "signed-rank", "pairs"
 		about = "new/old is the Hodges-Lehmann estimate of the pairs' ratios"
 	}
-	about += fmt.Sprintf("; its %s interval is of the row alone. p is the two-sided %s probability, corrected for %s together by Holm's method: "+
-		"that any difference shown is a false one has probability at most %s.", percentOf(1-c.Alpha), test, count(c.Tests, "row"), strconv.FormatFloat(c.Alpha, 'g', 4, 64))
+	about += fmt.Sprintf("; its %s interval is of the row alone. p is the two-sided %s probability", percentOf(1-c.Alpha), test)
+	if c.Tests == 0 {
+		about += ", which takes at least two " + unit + "."
+	} else {
+		about += fmt.Sprintf(", corrected for %s together by Holm's method: that any difference shown is a false one has probability at most %s.",
+			count(c.Tests, "row"), strconv.FormatFloat(c.Alpha, 'g', 4, 64))
+	}
 	counts := map[compare.Verdict]int{}
 	control := 0
 	for _, r := range c.Rows {
@@ -272,14 +277,24 @@ func explain(c *compare.Comparison) []string {
 		}
 		out = append(out, text+".")
 	}
+	if slices.ContainsFunc(c.Dropped, func(d compare.Dropped) bool { return len(d.Reason) > 0 }) {
+		out = append(out, "Pairs are dropped, whatever they say, when their halves ran in different coherence modes of the machine (coherence), "+
+			"when a half was not ok (outcome), or when a half is missing (alone).")
+	}
 	if c.TooFew > 0 {
 		text := fmt.Sprintf("%s could not have passed the correction whatever was measured", count(c.TooFew, "row"))
-		if least := leastP(c); c.Tests > 0 && least < 1 {
-			text += fmt.Sprintf(": the smallest probability that so many %s can give is %s, and %s need %s", unit, probability(least), count(c.Tests, "row"), small(c.Alpha/float64(c.Tests)))
+		least := leastP(c)
+		if c.Tests > 0 && least < 1 {
+			text += fmt.Sprintf(": the smallest probability that so few can give is %s, and with %s it must be at most %s",
+				probability(least), count(c.Tests, "row"), small(c.Alpha/float64(c.Tests)))
 		}
 		text += "."
 		if c.NeedReps > 0 {
-			text += fmt.Sprintf(" %d %s would do; so would fewer rows (--filter, --metric).", c.NeedReps, unit)
+			text += fmt.Sprintf(" %d %s would do", c.NeedReps, unit)
+			if c.Tests > 1 && least <= c.Alpha {
+				text += "; so would fewer rows (--filter, --metric)"
+			}
+			text += "."
 		}
 		out = append(out, text)
 	}
