@@ -181,7 +181,23 @@ func csvFields() []field {
 		}},
 		field{"reason", func(c *cell) string { return c.Reason }},
 		field{"warnings", func(c *cell) string { return strings.Join(c.Warnings, "; ") }},
+		field{"modes_by_coherence", func(c *cell) string {
+			if c.Modes == nil || c.Modes.ByCoherence == nil {
+				return ""
+			}
+			return strconv.FormatBool(*c.Modes.ByCoherence)
+		}},
+		field{"outliers", outliersText},
 	)
+}
+
+// outliersText is "REPETITION:METRIC" for each, with a space between them.
+func outliersText(c *results.CellSummary) string {
+	var parts []string
+	for _, o := range c.Outliers {
+		parts = append(parts, strconv.Itoa(o.Rep)+":"+o.Metric)
+	}
+	return strings.Join(parts, " ")
 }
 
 // phasesText is "WORKERS:OPS_S" for each phase, with a space between them.

@@ -17,6 +17,7 @@ func glossary(rep *results.Report) []entry {
 	out := []entry{
 		{"throughput", "acquisitions a second by all workers together, median of the repetitions"},
 		{"95 % interval", "the bounds of that median, in the same unit unless they have their own; locks whose intervals overlap are not told apart"},
+		{"n, MAD, CV", "repetitions that the throughput is of, and their spread: median absolute deviation in % of the median, and standard deviation in % of the mean"},
 		{"time/op, cpu/op", "elapsed time, and processor time of all workers (in an open loop they poll for their arrivals), by acquisitions: the inverse of the median rate, so that time/op is 1/throughput; inf = no acquisition in most repetitions"},
 		{"jain, max/min", "fairness: 1 = every worker got the same; jain 1/n = one of n got all; max/min = most by least acquisitions of a worker, inf = a worker got nothing in most repetitions"},
 		{"LWSS", "how many different workers hold the lock within 1000 acquisitions (median)"},
@@ -75,7 +76,8 @@ var meanings = []entry{
 	{wordControl, "not a lock: what the measurement itself costs; never subtracted, never ranked"},
 	{wordExclusive, "has no read mode: read sections take the lock as writers do"},
 	{results.MarkNoisy, fmt.Sprintf("the repetitions vary by more than %.0f %% (standard deviation by mean)", 100*results.NoisyCV)},
-	{results.MarkBimodal, "the repetitions fall into two groups; the median may lie in neither"},
+	{results.MarkBimodal, "the repetitions fall into two groups by throughput; the median may lie in neither; a note says by which coherence mode of the machine (cost of moving a cache line)"},
+	{results.MarkOutliers, "repetitions far from the others by throughput or p99 of acquire (modified z-score on logarithms); they are part of all figures"},
 	{results.MarkFew, fmt.Sprintf("fewer than %d repetitions: no 95 %% interval exists", results.MinReps)},
 	{results.MarkStarved, "a worker got nothing at all"},
 	{results.MarkIncomplete, "repetitions that were planned are not in the file"},

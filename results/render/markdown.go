@@ -42,11 +42,15 @@ func Markdown(w io.Writer, rep *results.Report) error {
 			if err := grid(&b, sectionSheet(s), markdownGrid()); err != nil {
 				return err
 			}
-			for i, a := range alarms(s) {
-				if i == 0 {
-					b.WriteString("\n")
-				}
+			loud, quiet := alarms(s), notes(s)
+			if len(loud)+len(quiet) > 0 {
+				b.WriteString("\n")
+			}
+			for _, a := range loud {
 				fmt.Fprintf(&b, "- **%s**\n", escape(a))
+			}
+			for _, n := range quiet {
+				fmt.Fprintf(&b, "- %s\n", escape(n))
 			}
 			for _, g := range phaseGrids(s) {
 				fmt.Fprintf(&b, "\n%s:\n\n", phasesTitle)

@@ -39,6 +39,9 @@ func columns(s *results.Section) []column {
 		{head: "lock", left: true, cell: func(c *results.CellSummary) string { return c.Lock }},
 		higher(est("through-\nput", throughput, rate)),
 		higher(bounds),
+	}
+	cols = append(cols, spreadColumns()...)
+	cols = append(cols, []column{
 		est("time\n/op", func(m *metrics) *results.Estimate { return m.WallNS }, medianSpan),
 		est("cpu\n/op", func(m *metrics) *results.Estimate { return m.CPUNS }, medianSpan),
 		higher(est("\njain", func(m *metrics) *results.Estimate { return m.Jain }, index)),
@@ -50,7 +53,7 @@ func columns(s *results.Section) []column {
 			of: func(m *metrics) *float64 { return m.AcquireMax }},
 		est("handoff\np50", func(m *metrics) *results.Estimate { return m.HandoffP50 }, medianSpan),
 		est("con-\ntended", func(m *metrics) *results.Estimate { return m.Contended }, percent),
-	}
+	}...)
 	for _, x := range extras {
 		if x.shown(s) {
 			cols = append(cols, est(x.head, x.of, x.text))
@@ -190,19 +193,25 @@ func outcomeOf(c *results.CellSummary) string {
 	return fmt.Sprintf("%s %d/%d", word, c.WorstOf, c.Reps)
 }
 
-// row is the cells of one line. Figures of a lock that let two workers in say
-// nothing, so that they are not shown beside those of correct locks.
+// row is the cells of one line.
 func row(cols []column, c *results.CellSummary) []string {
-	if c.Outcome == results.OutcomeViolation {
-		bare := *c
-		bare.Metrics = results.Metrics{}
-		c = &bare
-	}
+	c = withoutWrong(c)
 	var out []string
 	for _, col := range cols {
 		out = append(out, col.cell(c))
 	}
 	return out
+}
+
+// withoutWrong takes the figures from a lock that let two workers in: they say
+// nothing, so that they are not shown beside those of correct locks.
+func withoutWrong(c *results.CellSummary) *results.CellSummary {
+	if c.Outcome != results.OutcomeViolation {
+		return c
+	}
+	bare := *c
+	bare.Metrics = results.Metrics{}
+	return &bare
 }
 
 // title of a section; what is the usual case is not said.

@@ -22,11 +22,11 @@ const maxDoubts = 5
 // maxColumns is the width that a table keeps to by wrapping its marks, if its
 // other columns leave them minMarks.
 const (
-	maxColumns = 140
+	maxColumns = 150
 	minMarks   = 20
 )
 
-// Table writes a report for a terminal of 140 columns.
+// Table writes a report for a terminal of 150 columns.
 func Table(w io.Writer, rep *results.Report) error {
 	var b bytes.Buffer
 	for _, warning := range rep.Warnings {
@@ -76,6 +76,10 @@ func tableRun(b *bytes.Buffer, r *results.RunReport) error {
 		}
 		for _, a := range alarms(s) {
 			fmt.Fprintf(b, "!!! %s\n", a)
+		}
+		for _, n := range notes(s) {
+			text := fill(strings.SplitAfter("note: "+n, " "), maxColumns-2)
+			fmt.Fprintln(b, strings.ReplaceAll(text, "\n", "\n  "))
 		}
 		for i, g := range phaseGrids(s) {
 			if i == 0 {
