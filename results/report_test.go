@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func add(t *testing.T, b *Builder, file string, recs ...any) {
@@ -181,5 +183,39 @@ func TestHostFacts(t *testing.T) {
 		if got := hostFacts(tc.in).String(); got != tc.want {
 			t.Errorf("host %v: got %q, want %q", tc.in, got, tc.want)
 		}
+	}
+}
+
+// TestSummariesOnly: the summaries are the same with and without the samples.
+func TestSummariesOnly(t *testing.T) {
+	fill := func(opts ...BuilderOption) *Report {
+		b := NewBuilder(opts...)
+		run := testRun("r")
+		run.Reps = 9
+		add(t, b, "a", run)
+		for rep := range 8 {
+			for i, lock := range []string{"mcs", "tas", "mutex"} {
+				s := testSample(lock, 7-rep, int64(1000*(i+1)+37*rep*rep%500)) // in no order
+				s.Flags = []string{"gc: first of " + lock}
+				c := 100 + float64(rep)
+				s.CoherenceNS, s.CPUNSPerOp = &c, float64(rep)
+				s.Acquire = &Latency{Count: 1, P50: 5, P90: 5, P99: int64(10 + rep*rep*rep), P999: 1000, Max: 1000 + int64(rep)}
+				if lock == "mutex" && rep == 3 {
+					s.Outcome, s.Reason = OutcomeHang, "no progress"
+				}
+				s.Phases = []Phase{{Workers: 2, ElapsedNS: 100_000_000, Ops: s.Ops, ThroughputOps: s.ThroughputOps}}
+				add(t, b, "a", s)
+			}
+		}
+		add(t, b, "b", run, testSample("mcs", 0, 1000)) // read before
+		return b.Report()
+	}
+	full, slim := fill(), fill(SummariesOnly())
+	if got := len(slim.Runs[0].Samples); got != 0 || len(full.Runs[0].Samples) != 24 {
+		t.Errorf("got %d and %d samples, want none and 24", got, len(full.Runs[0].Samples))
+	}
+	slim.Runs[0].Samples = full.Runs[0].Samples
+	if diff := cmp.Diff(full, slim); diff != "" {
+		t.Errorf("reports differ (-full +slim):\n%s", diff)
 	}
 }

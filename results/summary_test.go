@@ -299,3 +299,26 @@ func TestPhasesAndShares(t *testing.T) {
 		t.Errorf("one repetition without phases: %+v, want none", c.Phases)
 	}
 }
+
+// TestEstimateJSON: the faster encoder writes numbers as encoding/json does.
+func TestEstimateJSON(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		v := math.Exp(100 * (r.Float64() - 0.5))
+		if r.IntN(4) == 0 {
+			v = math.Trunc(v)
+		}
+		got, err := json.Marshal(Estimate{N: 1, Median: v, Min: v, Max: math.Inf(1), Lo: &v, CV: &v, Warnings: []string{"a <b> & \"c\""}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := strings.ReplaceAll(`{"n":1,"median":V,"lo":V,"min":V,"max":null,"cv":V,"warnings":["a \u003cb\u003e \u0026 \"c\""]}`, "V", string(text))
+		if string(got) != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+}
