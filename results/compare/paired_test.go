@@ -94,6 +94,16 @@ func TestPairedHeader(t *testing.T) {
 	}
 }
 
+// TestProgramNames: two builds of one name are told apart, and none is lost.
+func TestProgramNames(t *testing.T) {
+	run := &results.RunReport{Run: results.Run{Programs: []results.SideProgram{{File: "./a"}, {File: "./b"}, {File: "./b"}, {}}}}
+	for n, want := range map[int]string{0: "./a", 1: "./b #2", 2: "./b #3", 3: "#4", 4: "program 4", -1: "program -1"} {
+		if got := programName(run, n); got != want {
+			t.Errorf("program %d: got %q, want %q", n, got, want)
+		}
+	}
+}
+
 // TestPairedFew: of 5 pairs, no interval exists at 95 %, and no row can pass.
 func TestPairedFew(t *testing.T) {
 	run := pairedRun(t, func(*results.Run) {})
