@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -196,7 +197,7 @@ func TestSummariesOnly(t *testing.T) {
 		for rep := range 8 {
 			for i, lock := range []string{"mcs", "tas", "mutex"} {
 				s := testSample(lock, 7-rep, int64(1000*(i+1)+37*rep*rep%500)) // in no order
-				s.Flags = []string{"gc: first of " + lock}
+				s.Flags = []string{fmt.Sprintf("gc: of repetition %d", 7-rep)} // the mark has the first one's
 				c := 100 + float64(rep)
 				s.CoherenceNS, s.CPUNSPerOp = &c, float64(rep)
 				s.Acquire = &Latency{Count: 1, P50: 5, P90: 5, P99: int64(10 + rep*rep*rep), P999: 1000, Max: 1000 + int64(rep)}

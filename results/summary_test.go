@@ -322,3 +322,34 @@ func TestEstimateJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestCPUOfNoOperation: without operations the time of one is infinite, if the
+// program knows its processor time at all.
+func TestCPUOfNoOperation(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		cpu  []float64 // ns an operation; 0 = no operation
+		want float64   // -1 = absent
+	}{
+		{"never any", []float64{0, 0, 0}, -1},
+		{"in most", []float64{0, 0, 5}, math.Inf(1)},
+		{"in few", []float64{0, 5, 5}, 5},
+	} {
+		var in []*Sample
+		for i, ns := range tc.cpu {
+			s := testSample("mcs", i, 0)
+			if ns > 0 {
+				s = testSample("mcs", i, 1000)
+			}
+			s.CPUNSPerOp = ns
+			in = append(in, s)
+		}
+		got := -1.0
+		if e := Summarize(in, 3).Metrics.CPUNS; e != nil {
+			got = e.Median
+		}
+		if got != tc.want {
+			t.Errorf("%s %v: got %g, want %g", tc.name, tc.cpu, got, tc.want)
+		}
+	}
+}
