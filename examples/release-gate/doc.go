@@ -1,0 +1,3 @@
+// Package releasegate has no code: it is a workflow, rules, and the test that
+// runs them. See README.md.
+package releasegate
