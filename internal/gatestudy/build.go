@@ -32,7 +32,7 @@ func ldflags(locks []string, extra map[string]uint32, layout int) string {
 // build makes a program, unless the directory has one that was made with the
 // same flags: recordings belong to the very program that they are of.
 func (st *study) build(ctx context.Context, p program) (path string, err error) {
-	extra, err := extras(st.ops, p.slowdown)
+	extra, err := st.extras(p)
 	if err != nil {
 		return "", err
 	}

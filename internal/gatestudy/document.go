@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +26,7 @@ func splice(doc []byte, text string) ([]byte, error) {
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("it wants the lines %q and %q, in this order", beginMark, endMark)
 	}
-	return fmt.Appendf(nil, "%s%s\n\n%s\n%s\n%s", before, beginMark, strings.TrimSpace(text), endMark, after), nil
+	return fmt.Appendf(nil, "%s%s\n\n%s\n\n%s\n%s", before, beginMark, strings.TrimSpace(text), endMark, after), nil
 }
 
 // checkDocument finds out before hours of work whether the tables have a place.
@@ -87,6 +86,9 @@ func (st *study) document() string {
 
 func (st *study) about() string {
 	var b strings.Builder
+	if st.first == nil {
+		return "Nothing could be recorded.\n"
+	}
 	o, run := st.o, st.first.run
 	fmt.Fprintf(&b, "- %s; %s, %s, %s\n", st.first.host, run.Go.Version, run.Go.GOOS, run.Go.GOARCH)
 	when := run.Started
@@ -230,16 +232,4 @@ func (st *study) byName(name string) *part {
 		}
 	}
 	return nil
-}
-
-// need is the largest finite number of pairs, and whether some lock has none.
-func need(values []float64) (most float64, never bool) {
-	for _, v := range values {
-		if math.IsInf(v, 1) {
-			never = true
-		} else {
-			most = max(most, v)
-		}
-	}
-	return most, never
 }

@@ -16,9 +16,13 @@ func (st *study) lockTable() string {
 	if same == nil && layouts == nil {
 		return ""
 	}
+	first := same
+	if first == nil {
+		first = layouts
+	}
 	var rows [][]string
-	for i, op := range st.ops {
-		row := []string{unprefixed(op.lock), num.Whole(op.perOp)}
+	for i, c := range first.rec.cells {
+		row := []string{unprefixed(c.Lock), num.Whole(c.perOp()), st.hidden(c.Lock)}
 		if same != nil {
 			s := same.spreads[i]
 			row = append(row, num.Whole(100*s.sigma), num.Whole(100*same.others[i].sigma), fmt.Sprintf("%+.2f", s.lag), changes(s.centre), fmt.Sprint(same.rec.cells[i].dropped()))
@@ -32,11 +36,21 @@ func (st *study) lockTable() string {
 		}
 		rows = append(rows, row)
 	}
-	text := "The time an operation in the pilot. Of the same program: the spread, which is what the log ratio of one pair is worth, as a standard deviation, and that of " + otherMetric + "; the rank correlation of neighbouring pairs; the change that all pairs together show, with a 95 % interval; dropped pairs. Of builds with different layout: the change, and how far two builds differ, as a standard deviation without what chance adds."
+	text := "The time an operation. How many units of extra work cost nothing, because the processor does them beside the section. Of the same program: the spread, which is what the log ratio of one pair is worth, as a standard deviation, and that of " + otherMetric + "; the rank correlation of neighbouring pairs; the change that all pairs together show, with a 95 % interval; dropped pairs. Of builds with different layout: the change, and how far two builds differ, as a standard deviation without what chance adds."
 	if same != nil {
 		text += fmt.Sprintf(" Without correlation 95 %% of the values of lag 1 are within ±%.2f.", normalQuantile(1-(1-confidence)/2)/math.Sqrt(float64(same.pairs)))
 	}
-	return text + "\n\n" + table([]string{"lock", "ns", "spread, %", "of cpu, %", "lag 1", "change, %", "dropped", "layouts: change, %", "builds differ by, %"}, rows)
+	return text + "\n\n" + table([]string{"lock", "ns", "hidden units", "spread, %", "of cpu, %", "lag 1", "change, %", "dropped", "layouts: change, %", "builds differ by, %"}, rows)
+}
+
+// hidden is how many units of extra work cost a lock nothing.
+func (st *study) hidden(lock string) string {
+	for _, r := range st.ops {
+		if r.lock == lock {
+			return fmt.Sprintf("%.0f", r.hidden())
+		}
+	}
+	return num.Absent
 }
 
 // slowTable is each planted slowdown: nominal, true, and how often it is found.
@@ -46,7 +60,7 @@ func (st *study) slowTable() string {
 	for _, p := range st.parts {
 		if p.slowdown > 0 {
 			slow = append(slow, p)
-			header = append(header, p.title+": units", "true size, %", "found, %", "pairs")
+			header = append(header, p.title+": units", "true size, %", "found, % (pairs)")
 		}
 	}
 	if len(slow) == 0 {
@@ -56,16 +70,16 @@ func (st *study) slowTable() string {
 	for i, op := range st.ops {
 		row := []string{unprefixed(op.lock)}
 		for _, p := range slow {
-			units, err := extraUnits(p.slowdown, op.perOp, op.unit)
+			units, err := op.units(p.slowdown)
 			if err != nil {
 				continue // the program could not have been built
 			}
 			c := p.whole[metric].cells[slices.IndexFunc(p.whole[metric].cells, func(c cellTally) bool { return c.lock == op.lock })]
-			row = append(row, fmt.Sprint(units), changes(p.spreads[i].centre), pct(share{c.verdict[gate.Fail], p.whole[metric].gates}.value()), fmt.Sprintf("%.0f", quantile(c.pairs, 0.5)))
+			row = append(row, fmt.Sprint(units), changes(p.spreads[i].centre), fmt.Sprintf("%s (%.0f)", pct(share{c.verdict[gate.Fail], p.whole[metric].gates}.value()), quantile(c.pairs, 0.5)))
 		}
 		rows = append(rows, row)
 	}
-	return "Units of extra work; the true size, by all recorded pairs, with a 95 % interval; the share of gates that find it; pairs to a verdict, median.\n\n" + table(header, rows)
+	return "Units of extra work; the true size, by all recorded pairs, with a 95 % interval; the share of gates that find it (pairs to a verdict, median).\n\n" + table(header, rows)
 }
 
 // contendedTable is what a gate could do with contended cells.
@@ -76,17 +90,13 @@ func (st *study) contendedTable() string {
 	}
 	t := p.whole[metric]
 	var rows [][]string
-	var pass, find []float64
 	for i, c := range p.rec.cells {
 		s := p.spreads[i]
 		a, f := st.needs(s.sigma, -math.Log1p(threshold), 0.8), st.needs(s.sigma, gap(0.05), 0.8)
-		pass, find = append(pass, a), append(find, f)
 		rows = append(rows, []string{unprefixed(c.Lock), num.Whole(100 * s.sigma), num.Whole(100 * p.others[i].sigma), fmt.Sprintf("%+.2f", s.lag), changes(s.centre), fmt.Sprint(c.dropped()), count(a), count(f)})
 	}
-	mostPass, _ := need(pass)
-	mostFind, _ := need(find)
-	return fmt.Sprintf("%d workers. False alarms: %s; inconclusive: %s. Pairs are those with which four of five gates would pass an equal program, and find a slowdown of 5 %%: up to %s and %s.\n\n",
-		p.workers, t.alarms().text(), t.of(gate.Inconclusive).text(), count(mostPass), count(mostFind)) +
+	return fmt.Sprintf("%d workers. False alarms: %s; inconclusive: %s. Pairs are those with which four of five gates would pass an equal program, and find a slowdown of 5 %%.\n\n",
+		p.workers, t.alarms().text(), t.of(gate.Inconclusive).text()) +
 		table([]string{"lock", "spread, %", "of cpu, %", "lag 1", "change, %", "dropped", "pairs to pass", "pairs to find 5 %"}, rows)
 }
 
@@ -162,20 +172,12 @@ func (st *study) remedyFound(p part) string {
 	most, never := need(pairs)
 	text := fmt.Sprintf("By the spread in that recording it takes, in pairs: %s.", strings.Join(short, ", "))
 	if most > 0 {
-		text += fmt.Sprintf(" A budget of %s pairs would do, some %s minutes a gate at most.", count(most), minutes(most*st.roundSeconds()))
+		text += fmt.Sprintf(" A budget of %s pairs would do, some %s minutes a gate at most.", count(most), minutes(most*p.rec.seconds()))
 	}
 	if never {
 		text += " Where no number is given, the true size is below the threshold: no test can find it."
 	}
-	return text
-}
-
-func (st *study) roundSeconds() float64 {
-	sum := 0.0
-	for _, c := range st.first.cells {
-		sum += c.seconds
-	}
-	return sum
+	return text + fmt.Sprintf(" By %s gates over the same pairs find %s.", otherMetric, p.whole[otherMetric].cellsOf(gate.Fail).text())
 }
 
 // remedyAlarms tells too few gates from too many alarms.
@@ -204,4 +206,16 @@ func remedyLayout(p part) string {
 		}
 	}
 	return fmt.Sprintf(" Two builds differ by %s %% on %s (standard deviation), of nothing but their layout: that does not average out over pairs, but over several builds a side.", pct(p.effects[i]), unprefixed(p.rec.cells[i].Lock))
+}
+
+// need is the largest finite number of pairs, and whether some lock has none.
+func need(values []float64) (most float64, never bool) {
+	for _, v := range values {
+		if math.IsInf(v, 1) {
+			never = true
+		} else {
+			most = max(most, v)
+		}
+	}
+	return most, never
 }

@@ -22,12 +22,12 @@ type session struct {
 type program struct {
 	name     string
 	slowdown float64
-	layout   int // seed of the order of functions, 0 = the linker's own
+	units    uint32 // of extra work on every lock, without a slowdown
+	layout   int    // seed of the order of functions, 0 = the linker's own
 }
 
 // The parts of the study. partLive is no recording.
 const (
-	partPilot     = "pilot"
 	partSame      = "same"
 	partLayouts   = "layouts"
 	partContended = "contended"
@@ -47,9 +47,9 @@ func foundTarget(name string) float64 {
 // alarmTarget is the largest share of gates that may fail without a slowdown.
 const alarmTarget = 0.01
 
-// pilotPairs are for the time an operation, which needs no precision: extra
-// work is in whole units, of which a slowdown of 5 % has a dozen.
-const pilotPairs = 24
+// probePairs are those of a probe: slowdowns need not be exact, because their
+// true size is measured.
+const probePairs = 32
 
 func partNames() []string {
 	names := []string{partSame, partLayouts}
@@ -62,7 +62,7 @@ func partNames() []string {
 // base has wrapped locks without extra work.
 func base() program { return program{name: "base"} }
 
-// sessions are the recordings, in their order, after the pilot.
+// sessions are the recordings, in their order, after the probes.
 func (o options) sessions() []session {
 	var old, new []program
 	for i := range o.layouts {
@@ -83,8 +83,15 @@ func (o options) sessions() []session {
 		workers: max(2, runtime.NumCPU()), pairs: o.contend})
 }
 
-func (o options) pilot() session {
-	return session{name: partPilot, title: "the time an operation", old: []program{base()}, new: []program{base()}, workers: o.workers, pairs: pilotPairs}
+// probes are the recordings that slowdowns are computed from.
+func (o options) probes() []session {
+	var out []session
+	for _, u := range probeUnits() {
+		p := program{name: fmt.Sprintf("probe%d", u), units: u}
+		out = append(out, session{name: p.name, title: fmt.Sprintf("%d units of extra work", u), old: []program{base()}, new: []program{p},
+			workers: o.workers, pairs: probePairs})
+	}
+	return out
 }
 
 // liveGates are the sessions that are gated live, in the order in which they

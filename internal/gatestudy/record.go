@@ -74,6 +74,9 @@ func (st *study) record(ctx context.Context, s session) (*recording, error) {
 			return nil, err
 		}
 		st.say("using %s, recorded %s", path, rec.run.Started)
+		if st.round == 0 { // nothing newer is known
+			st.round = time.Duration(rec.seconds() * float64(time.Second))
+		}
 		return rec, nil
 	case !unusable(err):
 		return nil, err
@@ -95,6 +98,9 @@ func (st *study) read(path string, s session) (*recording, error) {
 	}
 	place := func(c *cell) int { return slices.Index(st.o.locks, unprefixed(c.Lock)) }
 	slices.SortFunc(rec.cells, func(a, b *cell) int { return place(a) - place(b) })
+	if st.first == nil {
+		st.first = rec
+	}
 	return rec, nil
 }
 

@@ -192,3 +192,23 @@ func shortest(groups [][]int) int {
 	}
 	return n
 }
+
+// perOp is the median time an operation of the old side, in ns.
+func (c *cell) perOp() float64 {
+	var ns []float64
+	for _, r := range c.rounds {
+		for _, p := range r.Pairs {
+			ns = append(ns, p.Old.WallNSPerOp)
+		}
+	}
+	return quantile(ns, 0.5)
+}
+
+// seconds is how long a round of all cells took.
+func (r *recording) seconds() float64 {
+	sum := 0.0
+	for _, c := range r.cells {
+		sum += c.seconds
+	}
+	return sum
+}

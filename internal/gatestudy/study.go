@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"lockbench/results"
@@ -14,8 +15,8 @@ type study struct {
 	o      options
 	stderr io.Writer
 	round  time.Duration // a round of all cells, as the last session took it
-	ops    []operation
-	first  *recording // for what the document says of the machine
+	ops    []response
+	first  *recording // for what the document says of the machine; nil = nothing was measured
 	old    bool       // the programs are of other sources than there are now
 	parts  []part
 	live   []*liveGate
@@ -31,7 +32,7 @@ type part struct {
 	whole, single map[string]*tally
 	spreads       []spread  // a cell, of the study's metric
 	others        []spread  // a cell, of the other one
-	effects       []float64 // a cell, with several builds a side: see layoutEffect
+	effects       []float64 // a cell: see layoutEffect
 	looks         []lookRow
 }
 
@@ -49,13 +50,20 @@ func (st *study) say(format string, args ...any) {
 // measure records what is wanted and replays gates. What cannot be measured is
 // in failed; an error ends the study.
 func (st *study) measure(ctx context.Context) error {
-	if err := st.pilot(ctx); err != nil {
-		return err
-	}
 	wanted := st.o.wanted()
-	live := st.o.liveGates()
-	if !st.o.wants(partLive) {
-		live = nil
+	var live []session
+	if st.o.wants(partLive) {
+		live = st.o.liveGates()
+	}
+	path, err := st.build(ctx, base())
+	if err == nil {
+		st.old, err = st.stale(ctx, path)
+	}
+	if slower := func(s session) bool { return s.slowdown > 0 }; err == nil && (slices.ContainsFunc(wanted, slower) || slices.ContainsFunc(live, slower)) {
+		err = st.probe(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	for i, s := range wanted {
 		if ctx.Err() != nil {
@@ -92,33 +100,28 @@ func (st *study) measure(ctx context.Context) error {
 
 // rough is a time for people who wait.
 func rough(d time.Duration) string {
+	if d == 0 {
+		return "an unknown time"
+	}
 	if d < 90*time.Second {
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
-// pilot measures how long operations take, which slowdowns are shares of.
-func (st *study) pilot(ctx context.Context) error {
-	s := st.o.pilot()
-	rec, err := st.record(ctx, s)
-	if err != nil {
-		return err
-	}
-	if st.ops, err = operations(rec); err != nil {
-		return err
-	}
-	if st.round == 0 { // the pilot is there from an earlier study
-		for _, c := range rec.cells {
-			st.round += time.Duration(c.seconds * float64(time.Second))
+// probe measures what extra work does to each lock.
+func (st *study) probe(ctx context.Context) error {
+	var probes []*recording
+	for i, s := range st.o.probes() {
+		st.say("probe %d of %d: %s, %d pairs of %d locks", i+1, len(probeUnits()), s.title, s.pairs, len(st.o.locks))
+		rec, err := st.record(ctx, s)
+		if err != nil {
+			return err
 		}
+		probes = append(probes, rec)
 	}
-	st.first = rec
-	path, err := st.build(ctx, base())
-	if err != nil {
-		return err
-	}
-	st.old, err = st.stale(ctx, path)
+	var err error
+	st.ops, err = responses(probes)
 	return err
 }
 
@@ -154,9 +157,7 @@ func (st *study) part(ctx context.Context, s session) (*part, error) {
 	for _, c := range rec.cells {
 		p.spreads = append(p.spreads, spreadOf(c, m))
 		p.others = append(p.others, spreadOf(c, other))
-		if builds := rec.byBuild(); len(builds) > 1 {
-			p.effects = append(p.effects, layoutEffect(c, m, builds))
-		}
+		p.effects = append(p.effects, layoutEffect(c, m, rec.byBuild()))
 	}
 	if s.name == partSame {
 		p.looks, err = st.ways(rec, m)

@@ -64,7 +64,11 @@ func change(log float64) string {
 	if math.IsInf(log, 0) {
 		return map[bool]string{true: "+inf", false: "-inf"}[log > 0]
 	}
-	return fmt.Sprintf("%+.2f", 100*math.Expm1(log))
+	v := 100 * math.Expm1(log)
+	if math.Abs(v) >= 100 {
+		return fmt.Sprintf("%+.0f", v)
+	}
+	return fmt.Sprintf("%+.2f", v)
 }
 
 // changes is an interval of log ratios in percent.
@@ -87,4 +91,4 @@ func count(n float64) string {
 }
 
 // minutes is a time given in seconds.
-func minutes(s float64) string { return fmt.Sprintf("%.1f", s/60) }
+func minutes(s float64) string { return fmt.Sprintf("%.2f", s/60) }
