@@ -80,6 +80,16 @@ fuzz: ## each fuzz target for FUZZTIME (default 20s)
 bench: build ## the figures of speed and cost, one line each at the end
 	$(GO) run -pgo=off ./internal/figures -program $(BIN)
 
+# Both are run whatever the other one does; the figures come last.
+STUDY := out/gate-study
+
+.PHONY: gate-study
+gate-study: build ## how often the gate is wrong, and what it finds: about 50 minutes on an idle machine; ARGS="..." for flags
+	@mkdir -p $(STUDY)
+	@status=0; $(GO) run -pgo=off ./internal/figures -program $(BIN) -only store > $(STUDY)/store.txt || status=$$?; \
+	$(GO) run -pgo=off ./internal/gatestudy -program $(BIN) -dir $(STUDY) -write docs/GATE_STUDY.md $(ARGS) || status=$$?; \
+	cat $(STUDY)/store.txt; exit $$status
+
 .PHONY: vuln
 vuln: ## known vulnerabilities; skipped where the database is out of reach
 	./scripts/vuln.sh $(GOVULNCHECK)

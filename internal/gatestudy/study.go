@@ -59,6 +59,9 @@ func (st *study) measure(ctx context.Context) error {
 	if err == nil {
 		st.old, err = st.stale(ctx, path)
 	}
+	if st.old {
+		st.say("the programs in %s were built from other sources than there are now; remove it to measure anew", st.o.dir)
+	}
 	if slower := func(s session) bool { return s.slowdown > 0 }; err == nil && (slices.ContainsFunc(wanted, slower) || slices.ContainsFunc(live, slower)) {
 		err = st.probe(ctx)
 	}
