@@ -111,6 +111,7 @@ func TestDecide(t *testing.T) {
 		{"between looks", more(5), append(spread(16, math.Log(1.05), 0.2), many(15, math.Log(9))...), false, Inconclusive, 16, true, "undecided after 31 pairs"},
 		{"about the threshold", more(5), spread(64, math.Log(1.05), 0.2), true, Inconclusive, 64, false, "the estimate is about the threshold"},
 		{"more pairs would do", more(5), spread(64, math.Log(1.03), 0.2), true, Inconclusive, 64, false, "pairs would decide"},
+		{"the last look is the last", more(5), spread(64, math.Log(1.05), 0.2), false, Inconclusive, 64, false, "never decided"},
 		{"dropped pairs: one last look", more(5), spread(40, math.Log(1.2), 0.3), true, Fail, 40, false, "beyond"},
 		{"dropped pairs: a last look before the first", more(5), many(14, math.Log(1.2)), true, Fail, 14, false, "beyond"},
 		{"dropped pairs: too few for any", more(5), many(10, math.Log(1.2)), true, Inconclusive, 0, false, "10 pairs can prove nothing at this level; it takes 11"},
@@ -193,6 +194,34 @@ func TestNeeded(t *testing.T) {
 	} {
 		if got := needed(tc.bound, tc.i); got != tc.want {
 			t.Errorf("bound %g, interval %+v: got %d, want %d", tc.bound, tc.i, got, tc.want)
+		}
+	}
+}
+
+// TestSettle sees that nothing passes for want of tests or samples.
+func TestSettle(t *testing.T) {
+	pass, fail, none := Test{Verdict: Pass}, Test{Verdict: Fail}, Test{Verdict: Inconclusive}
+	hang := Finding{Verdict: Violation}
+	for _, tc := range []struct {
+		name   string
+		tests  []Test
+		safety []Finding
+		reps   int
+		want   Verdict
+	}{
+		{"all pass", []Test{pass, pass}, nil, 1, Pass},
+		{"no tests", nil, nil, 1, Inconclusive},
+		{"no samples", []Test{pass}, nil, 0, Inconclusive},
+		{"nothing", nil, nil, 0, Inconclusive},
+		{"one inconclusive", []Test{pass, none}, nil, 1, Inconclusive},
+		{"failed beats inconclusive", []Test{none, fail, pass}, nil, 1, Fail},
+		{"a hang beats all", []Test{none, fail}, []Finding{hang}, 1, Violation},
+		{"a hang without tests", nil, []Finding{hang}, 0, Violation},
+		{"an error of a cell that no rule is about", []Test{pass}, []Finding{{Verdict: Inconclusive}}, 1, Inconclusive},
+	} {
+		r := &Result{Tests: tc.tests, Safety: tc.safety, SafetyReps: tc.reps}
+		if r.settle(); r.Verdict != tc.want {
+			t.Errorf("%s: got %s, want %s", tc.name, r.Verdict, tc.want)
 		}
 	}
 }

@@ -69,8 +69,6 @@ func live(t testing.TB, rules *Rules, cells []Cell, budget int, change func(Cell
 	return g, ran
 }
 
-func same(Cell) float64 { return 1 }
-
 func TestGate(t *testing.T) {
 	mcs, null := cellOf("mcs"), cellOf("null")
 	skipped := mcs

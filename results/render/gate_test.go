@@ -192,6 +192,15 @@ func TestGateGitHub(t *testing.T) {
 	}
 }
 
+// TestGitHubEscapes holds the escapes against those of GitHub's toolkit.
+func TestGitHubEscapes(t *testing.T) {
+	var b strings.Builder
+	gitHubLine(&b, "error", "a%b\r\n:,", 7, "%\r\n:,", "%\r\n:,")
+	if got, want := b.String(), "::error file=a%25b%0D%0A%3A%2C,line=7,title=%25%0D%0A%3A%2C::%25%0D%0A:,\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestGateJSON(t *testing.T) {
 	var out bytes.Buffer
 	if err := GateJSON(&out, gateResult()); err != nil {
