@@ -93,7 +93,7 @@ func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
 	if err != nil {
 		return &runtimeError{fmt.Errorf("find this program's own file: %w", err)}
 	}
-	sink := &recorder{builder: results.NewBuilder()}
+	sink := &recorder{builder: results.NewBuilder(histograms(format)...)}
 	closeOut, err := sink.open(o)
 	if err != nil {
 		return err
@@ -260,6 +260,14 @@ func (r *recorder) put(v any, rec results.Record) error {
 		}
 	}
 	return r.builder.Add(inMemory, rec)
+}
+
+// histograms keeps them for a format that shows them.
+func histograms(f render.Format) []results.BuilderOption {
+	if f.Histograms {
+		return []results.BuilderOption{results.KeepHistograms()}
+	}
+	return nil
 }
 
 func formatNames() string { return strings.Join(render.Names(), ", ") }

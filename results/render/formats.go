@@ -18,16 +18,21 @@ type Format struct {
 	Write func(w io.Writer, rep *results.Report) error
 	// Samples: it shows single repetitions, RunReport.Samples.
 	Samples bool
+	// Histograms: it shows more than the percentiles of single repetitions, and
+	// wants a Report that was built with results.KeepHistograms.
+	Histograms bool
 }
 
 // Formats are all formats, the default first.
 func Formats() []Format {
 	return []Format{
-		{"table", "for reading in a terminal", Table, false},
-		{"markdown", "GitHub tables", Markdown, false},
-		{"csv", "one row a cell, units in the header", CSV, false},
-		{"json", "an array of summary records, one a cell", JSON, false},
-		{"bench", "Go benchmark lines, one a repetition, for benchstat", Bench, true},
+		{"table", "for reading in a terminal", Table, false, false},
+		{"markdown", "GitHub tables", Markdown, false, false},
+		{"csv", "one row a cell, units in the header", CSV, false, false},
+		{"json", "an array of summary records, one a cell", JSON, false, false},
+		{"bench", "Go benchmark lines, one a repetition, for benchstat", Bench, true, false},
+		{"html", "one page with tables that sort and filter, and charts", HTML, true, true},
+		{"latex", "tables for a paper, with the package booktabs", LaTeX, false, false},
 	}
 }
 

@@ -45,6 +45,9 @@ func TestGolden(t *testing.T) {
 	} {
 		rep := load(t, paths...)
 		for _, f := range Formats() {
+			if f.Name == "html" {
+				continue // its tests read it as a browser does
+			}
 			t.Run(name+"/"+f.Name, func(t *testing.T) {
 				var out bytes.Buffer
 				if err := f.Write(&out, rep); err != nil {
