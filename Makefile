@@ -90,6 +90,14 @@ gate-study: build ## how often the gate is wrong, and what it finds: about 50 mi
 	$(GO) run -pgo=off ./internal/gatestudy -program $(BIN) -dir $(STUDY) -write docs/GATE_STUDY.md $(ARGS) || status=$$?; \
 	cat $(STUDY)/store.txt; exit $$status
 
+.PHONY: publish
+publish: build ## measure this machine for results/published: about 11 minutes on two cores
+	$(GO) run -pgo=off ./internal/publish -program $(BIN)
+
+.PHONY: publish-tables
+publish-tables: ## write published tables, charts and pages again from their records
+	$(GO) run -pgo=off ./internal/publish -regenerate
+
 .PHONY: vuln
 vuln: ## known vulnerabilities; skipped where the database is out of reach
 	./scripts/vuln.sh $(GOVULNCHECK)

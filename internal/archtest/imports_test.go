@@ -118,6 +118,8 @@ var importRules = []importRule{
 		one("results/stat"), stdAnd(), false, [2]string{"results/stat", "results"}},
 	{"results/compare", "what two sides differ in does not depend on how it is printed",
 		one("results/compare"), ofOurs("internal/near", "results", "results/pairs", "results/stat"), false, [2]string{"results/compare", "results/render"}},
+	{"publish", "what is published is made of records, by the code of lockbench report: whoever has the records can make it again",
+		one("internal/publish"), either(ofOurs("internal/exitcode"), below("results")), false, [2]string{"internal/publish", "internal/engine"}},
 	{"engine does not know the command line", "it runs plans for whoever asks; flags and printing are cli's",
 		below("internal/engine"), not(below("internal/cli", "impls")), true, [2]string{"internal/engine", "internal/cli"}},
 	{"the study of the gate", "it sees what a user sees: the program records, and results/gate decides, without a way of its own into the harness",
