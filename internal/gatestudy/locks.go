@@ -133,7 +133,11 @@ func (st *study) remedy(name string) string {
 		case p.slowdown == 0 && name == alarmFigure(p, false):
 			return remedyAlarms(p.whole[metric].alarms(), st.o.gates)
 		case p.slowdown == 0 && p.single[metric] != nil && name == alarmFigure(p, true):
-			return remedyAlarms(p.single[metric].alarms(), st.o.gates) + remedyLayout(p)
+			text := remedyAlarms(p.single[metric].alarms(), st.o.gates)
+			if p.single[metric].alarms().value() > alarmTarget {
+				text += remedyLayout(p)
+			}
+			return text
 		}
 	}
 	if err := st.failed[partLive]; err != nil && name == liveFigure {

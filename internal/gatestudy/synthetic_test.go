@@ -57,7 +57,7 @@ func rules(t *testing.T, allowed float64) *gate.Rules {
 }
 
 func TestReplay(t *testing.T) {
-	const gates, budget = 200, 128
+	const gates, budget = 100, 128
 	for _, c := range []struct {
 		name         string
 		shift        float64
