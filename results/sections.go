@@ -115,7 +115,11 @@ func sections(r *RunReport, all map[cellKey]*cellData, list []Metric) ([]*Sectio
 				rows = rowsOf(c.samples, list)
 			}
 			slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.rep, b.rep) })
-			sum := summarize(c.first, rows, r.Run.Reps, list)
+			planned := r.Run.Reps
+			if c.first.Side != "" && !r.Interrupted {
+				planned = 0 // a gate stops measuring a cell that is decided
+			}
+			sum := summarize(c.first, rows, planned, list)
 			sum.RunID, sum.Files, sum.Labels, sum.Interrupted = r.Run.RunID, r.Files, r.Run.Labels, r.Interrupted
 			sum.AcquireHist, sum.HandoffHist = c.acquire, c.handoff
 			cells = append(cells, cell{sum, c.samples})

@@ -47,13 +47,8 @@ func (c *Cell) Measured() int {
 	return n
 }
 
-// modeFactor tells coherence modes apart: readings of one mode vary by some
-// 10 %, modes differ several-fold (measured: 35 and 195 ns on one machine
-// within a minute).
-const modeFactor = 1.5
-
 // SameMode reports whether two repetitions ran in one coherence mode, before
-// and after their intervals. Where neither could measure it, there is nothing
+// and after their intervals: all readings within results.CoherenceFactor. Where neither could measure it, there is nothing
 // to tell them apart by; where only one could, they are not known to be alike.
 func SameMode(a, b *results.Sample) bool {
 	lo, hi, known := math.Inf(1), 0.0, 0
@@ -65,7 +60,7 @@ func SameMode(a, b *results.Sample) bool {
 		lo = min(lo, *s.CoherenceBeforeNS, *s.CoherenceAfterNS)
 		hi = max(hi, *s.CoherenceBeforeNS, *s.CoherenceAfterNS)
 	}
-	return known == 0 || known == 2 && hi <= modeFactor*lo
+	return known == 0 || known == 2 && hi <= results.CoherenceFactor*lo
 }
 
 // A Builder collects samples as they come. The zero value is ready.
