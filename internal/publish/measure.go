@@ -38,12 +38,13 @@ func measure(ctx context.Context, o options, s *site, stdout, stderr io.Writer) 
 			return fail(exitcode.Usage, "-matrix is a file for lockbench run -f", "read the matrix: %w", err)
 		}
 		raw := filepath.Join(fresh, rawName)
-		if err := runLockbench(ctx, program, stderr, "run", "-f", o.matrix, "--out", raw, "--format", "csv"); err != nil {
+		code, err := runLockbench(ctx, program, stderr, "run", "-f", o.matrix, "--out", raw, "--format", "csv")
+		if err != nil {
 			return err
 		}
 		m, err := read(fresh)
-		if err != nil {
-			return fmt.Errorf("nothing is published: %w", err)
+		if code != exitcode.OK || err != nil {
+			return unfit(code, err, raw)
 		}
 		// The excerpt is made before anything is replaced: it may not be possible.
 		if _, err := s.pages([]*measurement{m}, m.host); err != nil {
@@ -67,37 +68,60 @@ func measure(ctx context.Context, o options, s *site, stdout, stderr io.Writer) 
 	})
 }
 
+// unfit says why the records that were made cannot be published, and keeps them:
+// they took minutes to make. code is that of the program that measured.
+func unfit(code int, why error, raw string) error {
+	if why == nil {
+		why = errors.New("its records are complete")
+	}
+	err := fmt.Errorf("nothing is published: %w", why)
+	if code != exitcode.OK {
+		err = fmt.Errorf("nothing is published: lockbench run ended with exit code %d: %w", code, why)
+	} else {
+		code = exitcode.Runtime
+	}
+	kept, keepErr := keep(raw)
+	if keepErr != nil {
+		return &failure{err, code, "the records could not be kept: " + keepErr.Error()}
+	}
+	return &failure{err, code, "the records are kept: lockbench report " + kept}
+}
+
+// keep copies the records to where they are in nobody's way.
+func keep(raw string) (string, error) {
+	f, err := os.CreateTemp("", "lockbench-publish-*.jsonl")
+	if err != nil {
+		return "", err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	return f.Name(), copyFile(f.Name(), raw)
+}
+
 // patience is how long an interrupted run may take to stop in order.
 const patience = 30 * time.Second
 
-// runLockbench runs the program; what it says on the way goes to the user. An
-// interrupt lets it stop in order. Its table is not needed: it is made of the
-// records.
-func runLockbench(ctx context.Context, program string, stderr io.Writer, args ...string) error {
+// runLockbench runs the program and returns its exit code; what it says on the way
+// goes to the user. An interrupt lets it stop in order, and is an error, as are
+// settings that it refuses: there are no records then. Its table is not needed: it
+// is made of the records.
+func runLockbench(ctx context.Context, program string, stderr io.Writer, args ...string) (int, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stderr = stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
 	err := cmd.Run()
-	if ctx.Err() != nil {
-		return fail(exitcode.Interrupted, "", "interrupted: nothing is published")
-	}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		code := exit.ExitCode()
-		hint := "what it found is above; run the matrix with lockbench run -f to see the cells"
-		switch {
-		case code == exitcode.Interrupted:
-			hint = ""
-		case code == exitcode.Usage:
-			hint = "see: lockbench plan -f"
-		case code < 1: // killed
-			code = exitcode.Runtime
-		}
-		return fail(code, hint, "nothing is published: lockbench run ended with %s", exit)
+	switch {
+	case ctx.Err() != nil || errors.As(err, &exit) && exit.ExitCode() == exitcode.Interrupted:
+		return 0, fail(exitcode.Interrupted, "", "interrupted: nothing is published")
+	case err == nil:
+		return exitcode.OK, nil
+	case exit == nil:
+		return 0, fmt.Errorf("run lockbench: %w", err)
+	case exit.ExitCode() == exitcode.Usage:
+		return 0, fail(exitcode.Usage, "see: lockbench plan -f", "nothing is published: lockbench run refuses the matrix")
 	}
-	if err != nil {
-		return fmt.Errorf("run lockbench: %w", err)
-	}
-	return nil
+	return max(exit.ExitCode(), exitcode.Runtime), nil // -1 when it was killed
 }

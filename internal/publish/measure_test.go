@@ -94,26 +94,33 @@ func TestNotPublished(t *testing.T) {
 		args         []string
 		code         int
 		want         string
+		kept         int // files of records
 	}{
-		{"a lock that does not exclude", "locks: [broken-noop]\nworkloads: [max-contention]\nreps: 3\nduration: 200ms\n", nil, 3, "nothing is published"},
-		{"bad matrix", "locks: [no-such-lock]\n", nil, 2, "nothing is published"},
-		{"no matrix", tiny, []string{"-matrix", "no-such-file"}, 2, "read the matrix"},
-		{"no program", tiny, []string{"-program", "no-such-program"}, 2, "no such program"},
-		{"program is a directory", tiny, []string{"-program", "."}, 2, "no such program"},
-		{"no page", tiny, []string{"-readme", "no-such-page"}, 2, "read the page"},
-		{"page without markers", tiny, []string{"-readme", "main.go"}, 2, "want one each"},
-		{"out is a file", tiny, []string{"-out", "main.go"}, 2, "make the directory"},
+		{"a lock that does not exclude", "locks: [broken-noop]\nworkloads: [max-contention]\nreps: 3\nduration: 200ms\n", nil, 3, "broken-noop/workload=max-contention/workers=2: violation in ", 1},
+		{"bad matrix", "locks: [no-such-lock]\n", nil, 2, "nothing is published", 0},
+		{"no matrix", tiny, []string{"-matrix", "no-such-file"}, 2, "read the matrix", 0},
+		{"no program", tiny, []string{"-program", "no-such-program"}, 2, "no such program", 0},
+		{"program is a directory", tiny, []string{"-program", "."}, 2, "no such program", 0},
+		{"no page", tiny, []string{"-readme", "no-such-page"}, 2, "read the page", 0},
+		{"page without markers", tiny, []string{"-readme", "main.go"}, 2, "want one each", 0},
+		{"out is a file", tiny, []string{"-out", "main.go"}, 2, "make the directory", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, flags := measuring(t, c.matrix)
 			newFixture().write(t, s.out, acme)
 			before := snapshot(t, filepath.Dir(s.out))
+			temp := t.TempDir()
+			t.Setenv("TMPDIR", temp)
 			code, stdout, stderr := publish(append(flags, c.args...)...)
 			if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "publish: hint: ") {
 				t.Errorf("exit %d, want %d; got %q and %q, want %q with a hint", code, c.code, stdout, stderr, c.want)
 			}
 			if !maps.Equal(before, snapshot(t, filepath.Dir(s.out))) {
 				t.Error("files have changed")
+			}
+			kept, err := filepath.Glob(filepath.Join(temp, "lockbench-publish-*.jsonl"))
+			if err != nil || len(kept) != c.kept || len(kept) > 0 && !strings.Contains(stderr, kept[0]) {
+				t.Errorf("records kept: %v, %v, want %d, named in %q", kept, err, c.kept, stderr)
 			}
 		})
 	}

@@ -102,7 +102,7 @@ func complete(r *results.RunReport) error {
 		switch {
 		case c.Outcome == results.OutcomeSkipped && c.OKReps == 0: // the lock cannot do it
 		case c.Outcome != results.OutcomeOK:
-			return fmt.Errorf("cell %s: %s in %d of %d repetitions", c.Cell, c.Outcome, c.WorstOf, c.Reps)
+			return fmt.Errorf("cell %s: %s in %d of %d repetitions: %s", c.Cell, c.Outcome, c.WorstOf, c.Reps, c.Reason)
 		case c.OKReps != r.Run.Reps || c.Reps != c.OKReps:
 			return fmt.Errorf("cell %s: %d of %d repetitions are there", c.Cell, c.OKReps, r.Run.Reps)
 		default:
