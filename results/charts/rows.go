@@ -86,7 +86,7 @@ func ratioScale(ratios []float64) *scale {
 }
 
 func ratioTick(v float64) string {
-	if v < 0.01 {
+	if v < 0.01 || v >= 10 {
 		return num.Whole(v) + "×"
 	}
 	return fmt.Sprintf("%.2f×", v)
@@ -123,7 +123,7 @@ func (b *builder) repetitions(g *group, s *results.Section) error {
 			}
 			ratio := rep.ThroughputOps / t.Median
 			ratios = append(ratios, ratio)
-			title := fmt.Sprintf("%s, repetition %d: %s, %s× the median", c.Lock, rep.Rep+1, num.Rate(rep.ThroughputOps), num.Three(ratio))
+			title := fmt.Sprintf("%s, repetition %d: %s, %s× the median", c.Lock, rep.Rep, num.Rate(rep.ThroughputOps), num.Three(ratio))
 			if len(rep.Flags) > 0 {
 				title += " (" + strings.Join(rep.Flags, "; ") + ")"
 			}

@@ -103,7 +103,7 @@ func logarithmic(name string, lo, hi float64, label func(float64) string) *scale
 	if s.min == s.max {
 		s.max = round125(hi*1.5, true)
 	}
-	decades := math.Log10(s.max / s.min)
+	decades := math.Log10(s.max) - math.Log10(s.min)
 	digits, step := []float64{1, 2, 5}, 1
 	if decades > 2.5 {
 		digits, step = digits[:1], int(math.Ceil(decades/8))
