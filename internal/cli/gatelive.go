@@ -126,14 +126,11 @@ func newGate(rules *gate.Rules, plan *engine.Plan) (*gate.Gate, error) {
 	return g, nil
 }
 
-// undecided are the cells that need another pair. Controls go on as long as any
-// other cell does: they say what the machine did meanwhile.
+// undecided are the cells that need another pair.
 func undecided(cells []*engine.Cell, g *gate.Gate) []*engine.Cell {
 	var out []*engine.Cell
-	more := false
 	for _, c := range cells {
 		if g.Next(c.Name) {
-			more = more || !c.Lock.Control
 			out = append(out, c)
 		}
 	}
