@@ -241,11 +241,14 @@ func TestEveryRepetitionIsADot(t *testing.T) {
 		if !strings.HasPrefix(c.Name, "repetitions") {
 			continue
 		}
-		if n := strings.Count(c.body, "<circle"); n != 7 {
-			t.Errorf("got %d dots, want 7", n)
+		if dots, rings := strings.Count(c.body, "dot\" cx"), strings.Count(c.body, `r="6"`); dots != 7 || rings != 1 {
+			t.Errorf("got %d dots and %d rings, want 7 and 1", dots, rings)
 		}
-		if !strings.Contains(c.body, "<title>mcs, repetition 3: 100 M/s, 96.2× the median</title>") {
+		if !strings.Contains(c.body, "<title>mcs, repetition 3: 100 M/s, 96.2× the median, an outlier</title>") {
 			t.Errorf("the outlier does not say what it is: %s", c.body)
+		}
+		if caption := strings.Join(c.Caption, " "); !strings.Contains(caption, "outliers, which count like all others: mcs repetition 3.") {
+			t.Errorf("the caption does not name the outlier: %s", caption)
 		}
 		return
 	}

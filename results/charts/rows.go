@@ -101,13 +101,18 @@ func jitter(rep int) int {
 	return int(math.Round((f - 0.5) * 11))
 }
 
+// throughput is the metric of the chart.
+const throughput = "throughput_ops_s"
+
 // repetitions draws each ok repetition of each lock as a dot.
 func (b *builder) repetitions(g *group, s *results.Section) error {
 	type dot struct {
-		ratio float64
-		jump  int
-		title string
+		ratio   float64
+		jump    int
+		title   string
+		outlier bool
 	}
+	var ringed []string
 	var rows []row
 	var ratios []float64
 	scaled := func(c *results.CellSummary) bool { return c.Ranked() && c.Metrics.Throughput.Median > 0 }
@@ -127,7 +132,12 @@ func (b *builder) repetitions(g *group, s *results.Section) error {
 			if len(rep.Flags) > 0 {
 				title += " (" + strings.Join(rep.Flags, "; ") + ")"
 			}
-			dots = append(dots, dot{ratio, jitter(rep.Rep), title})
+			outlier := slices.ContainsFunc(c.Outliers, func(o results.Outlier) bool { return o.Rep == rep.Rep && o.Metric == throughput })
+			if outlier {
+				title += ", an outlier"
+				ringed = append(ringed, fmt.Sprintf("%s repetition %d", c.Lock, rep.Rep))
+			}
+			dots = append(dots, dot{ratio, jitter(rep.Rep), title, outlier})
 		}
 		rows = append(rows, row{name: c.Lock, value: num.Rate(t.Median), draw: func(cv *canvas, p plot, y int) {
 			at := func(ratio float64) int { return p.box.Left + p.x.Translate(ratio) }
@@ -140,6 +150,11 @@ func (b *builder) repetitions(g *group, s *results.Section) error {
 					cv.class = id.mark() + " dot"
 					cv.Circle(3, at(d.ratio), y+d.jump)
 					cv.FillStroke()
+					if d.outlier {
+						cv.class = id.bar()
+						cv.Circle(6, at(d.ratio), y+d.jump)
+						cv.Stroke()
+					}
 				})
 			}
 		}})
@@ -150,6 +165,9 @@ func (b *builder) repetitions(g *group, s *results.Section) error {
 	one := []*results.Section{s}
 	x := ratioScale(ratios)
 	caption := []string{"Each dot is one repetition; up and down means nothing. Right: the median, on which the line stands; the band is its 95 % interval."}
+	if len(ringed) > 0 {
+		caption = append(caption, fmt.Sprintf("Ringed: outliers, which count like all others: %s.", strings.Join(ringed, ", ")))
+	}
 	outside := 0
 	for _, r := range ratios {
 		if r < x.min || r > x.max {
