@@ -91,7 +91,7 @@ gate-study: build ## how often the gate is wrong, and what it finds: about 50 mi
 	cat $(STUDY)/store.txt; exit $$status
 
 .PHONY: publish
-publish: build ## measure this machine for results/published: about 11 minutes on two cores
+publish: build ## measure this machine for results/published: about 13 minutes on two cores
 	$(GO) run -pgo=off ./internal/publish -program $(BIN)
 
 .PHONY: publish-tables

@@ -168,27 +168,33 @@ func (g grid) String() string {
 	return b.String()
 }
 
-// shownWorkload is the workload of the excerpt, if it was measured.
-const shownWorkload = "moderate"
+// The workloads of the excerpt, if they were measured.
+const (
+	usualWorkload   = "moderate"
+	crowdedWorkload = "oversubscribed"
+)
 
 // shown are the sections of the excerpt: of one workload as many workers as
-// cores, and the most workers if they are more.
+// cores, and more workers than cores if that was measured.
 func shown(r *results.RunReport) []int {
-	name := r.Sections[0].Workload
-	for _, s := range r.Sections {
-		if s.Workload == shownWorkload {
-			name = shownWorkload
-		}
+	has := func(name string) bool {
+		return slices.ContainsFunc(r.Sections, func(s *results.Section) bool { return s.Workload == name })
+	}
+	usual := usualWorkload
+	if !has(usual) {
+		usual = r.Sections[0].Workload
+	}
+	crowded := crowdedWorkload
+	if !has(crowded) {
+		crowded = usual
 	}
 	full, most := -1, -1
 	for i, s := range r.Sections {
-		if s.Workload != name || len(s.Setting()) > 0 && full >= 0 {
-			continue
-		}
-		if full < 0 || s.Workers <= s.Cores {
+		special := len(s.Setting()) > 0 // such as locks that bind threads
+		if s.Workload == usual && (full < 0 || !special && s.Workers <= s.Cores) {
 			full = i
 		}
-		if most < 0 || s.Workers > r.Sections[most].Workers {
+		if s.Workload == crowded && (most < 0 || !special && s.Workers > r.Sections[most].Workers) {
 			most = i
 		}
 	}

@@ -115,3 +115,30 @@ func TestReplace(t *testing.T) {
 		t.Errorf("got %v, want the new directory alone", got)
 	}
 }
+
+func TestShown(t *testing.T) {
+	type at struct {
+		workload string
+		workers  int
+		threads  string
+	}
+	for _, c := range []struct {
+		name     string
+		sections []at
+		want     []int
+	}{
+		{"presets", []at{{"uncontended", 1, ""}, {"moderate", 2, ""}, {"moderate", 2, "locked"}, {"oversubscribed", 8, ""}, {"oversubscribed", 8, "locked"}}, []int{1, 3}},
+		{"numbers of workers", []at{{"moderate", 1, ""}, {"moderate", 2, ""}, {"moderate", 4, ""}, {"moderate", 8, ""}, {"moderate", 8, "locked"}}, []int{1, 3}},
+		{"one worker", []at{{"hog", 1, ""}, {"bursty", 1, ""}}, []int{0}},
+		{"more workers only", []at{{"moderate", 8, ""}}, []int{0}},
+		{"bound threads only", []at{{"moderate", 2, "locked"}}, []int{0}},
+	} {
+		r := &results.RunReport{}
+		for _, s := range c.sections {
+			r.Sections = append(r.Sections, &results.Section{Workload: s.workload, Workers: s.workers, Cores: 2, Threads: s.threads})
+		}
+		if got := shown(r); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
