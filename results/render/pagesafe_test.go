@@ -86,7 +86,8 @@ const contrastScript = `(() => {
     if (Array.from(e.childNodes).some(n => n.nodeType === 3 && n.textContent.trim() !== "")) {
       const c = rgb(svg ? style.fill : style.color);
       texts++;
-      if (!back || !c || ratio(c, back) < 4.5) bad.push("text " + ratio(c, back).toFixed(2) + " " + e.outerHTML.slice(0, 120));
+      const r = back && c ? ratio(c, back) : 0;
+      if (r < 4.5) bad.push("text " + r.toFixed(2) + " " + e.outerHTML.slice(0, 120));
     } else if (svg && /\b[lm]\d|control/.test(e.getAttribute("class") || "")) {
       const open = /\bopen\b|\bline|bar|control-line/.test(e.getAttribute("class"));
       const c = rgb(open ? style.stroke : style.fill);
