@@ -24,8 +24,11 @@ func readUsage() usage {
 	}
 }
 
+// minus is what was used between v and u. The kernel sums over threads without a
+// common instant, so that a thread that ends meanwhile can make a sum smaller
+// than an earlier one (1 in 1000 repetitions, by 1 switch): that is 0.
 func (u usage) minus(v usage) usage {
-	return usage{u.cpuNS - v.cpuNS, u.voluntary - v.voluntary, u.involuntary - v.involuntary}
+	return usage{max(0, u.cpuNS-v.cpuNS), max(0, u.voluntary-v.voluntary), max(0, u.involuntary-v.involuntary)}
 }
 
 func (u usage) plus(v usage) usage {

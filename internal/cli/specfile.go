@@ -220,14 +220,20 @@ func (f *specFile) workloads(n yamldoc.Nodes, v ast.Node) error {
 	if err != nil {
 		return err
 	}
-	f.spec.Workloads = nil
+	f.spec.Workloads, f.spec.WorkersOf = nil, nil
 	for _, item := range items {
 		if n.IsMapping(item) {
-			w, err := workloadOf(n, item)
+			w, counts, err := workloadOf(n, item)
 			if err != nil {
 				return err
 			}
 			f.spec.Workloads = append(f.spec.Workloads, w)
+			if len(counts) > 1 {
+				if f.spec.WorkersOf == nil {
+					f.spec.WorkersOf = map[string][]workloads.Count{}
+				}
+				f.spec.WorkersOf[w.Name] = counts
+			}
 			continue
 		}
 		text, err := n.Scalar(item)
@@ -246,12 +252,13 @@ func (f *specFile) workloads(n yamldoc.Nodes, v ast.Node) error {
 	return nil
 }
 
-// workloadOf decodes a map of knobs.
-func workloadOf(n yamldoc.Nodes, v ast.Node) (workloads.Spec, error) {
+// workloadOf decodes a map of knobs. counts are its numbers of workers, if it has
+// any of its own.
+func workloadOf(n yamldoc.Nodes, v ast.Node) (w workloads.Spec, counts []workloads.Count, err error) {
 	keys, values := yamldoc.Keys(workloads.Spec{}), map[string]ast.Node{}
-	err := n.Mapping(v, "a workload", "name: mine", keys, func(key string, v ast.Node) error { values[key] = v; return nil })
+	err = n.Mapping(v, "a workload", "name: mine", keys, func(key string, v ast.Node) error { values[key] = v; return nil })
 	if err != nil {
-		return workloads.Spec{}, err
+		return w, nil, err
 	}
 	text := func(key, fallback string) (string, error) {
 		if values[key] == nil {
@@ -261,42 +268,49 @@ func workloadOf(n yamldoc.Nodes, v ast.Node) (workloads.Spec, error) {
 	}
 	base, err := text("base", "uncontended")
 	if err != nil {
-		return workloads.Spec{}, err
+		return w, nil, err
 	}
-	w, err := workloads.Get(base)
+	w, err = workloads.Get(base)
 	if err != nil {
-		return w, at(values["base"], err, "")
+		return w, nil, at(values["base"], err, "")
 	}
 	name, err := text("name", "")
 	if err != nil {
-		return w, err
+		return w, nil, err
 	}
 	if name == "" {
-		return w, at(v, errors.New("a workload with knobs needs a name"), "add a key name")
+		return w, nil, at(v, errors.New("a workload with knobs needs a name"), "add a key name")
 	}
 	for _, key := range keys {
 		if values[key] == nil || key == "name" || key == "base" {
 			continue
 		}
+		if key == "workers" {
+			if counts, err = countsOf(n, values[key]); err != nil {
+				return w, nil, err
+			}
+			w.Workers = counts[0]
+			continue
+		}
 		s, err := n.Scalar(values[key])
 		if err != nil {
-			return w, err
+			return w, nil, err
 		}
 		if err := w.Set(key, s); err != nil {
-			return w, at(values[key], err, knobHelp(key))
+			return w, nil, at(values[key], err, knobHelp(key))
 		}
 		one, _ := workloads.Get("uncontended") // the knob by itself has a place to blame
 		if one.Set(key, s) == nil {
 			if err := one.Validate(); err != nil {
-				return w, at(values[key], err, knobHelp(key))
+				return w, nil, at(values[key], err, knobHelp(key))
 			}
 		}
 	}
 	w.Name, w.Base = name, base
 	if err := w.Validate(); err != nil {
-		return w, at(v, fmt.Errorf("workload %s: %w", name, err), "")
+		return w, nil, at(v, fmt.Errorf("workload %s: %w", name, err), "")
 	}
-	return w, nil
+	return w, counts, nil
 }
 
 func knobHelp(key string) string {
@@ -306,4 +320,28 @@ func knobHelp(key string) string {
 		}
 	}
 	return ""
+}
+
+// countsOf decodes numbers of workers: a list, or a scalar with commas.
+func countsOf(n yamldoc.Nodes, v ast.Node) ([]workloads.Count, error) {
+	items, err := n.List(v)
+	if err != nil {
+		return nil, err
+	}
+	var counts []workloads.Count
+	for _, item := range items {
+		text, err := n.Scalar(item)
+		if err != nil {
+			return nil, err
+		}
+		some, err := parseCounts(strings.Split(text, ","))
+		if err != nil {
+			return nil, at(item, fmt.Errorf("workers: %w", err), "numbers, ranges such as 1:4, all, or multiples of the cores such as 0.5x")
+		}
+		counts = append(counts, some...)
+	}
+	if len(counts) == 0 {
+		return nil, at(v, errors.New("workers: an empty list"), "leave the key out for the workload's own number")
+	}
+	return counts, nil
 }

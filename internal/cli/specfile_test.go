@@ -139,6 +139,37 @@ func TestSpecFileLists(t *testing.T) {
 }
 
 // TestSpecFileKeys: every setting of a spec can be set in a file.
+// TestSpecFileWorkersOf: a workload may have several numbers of workers of its
+// own, which the workers of the whole file override.
+func TestSpecFileWorkersOf(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []int // of the cells of mutex, in order
+	}{
+		{"workloads: [uncontended, {name: m, base: moderate, workers: [1, '2,3', all]}]", []int{1, 1, 2, 3, 4}},
+		{"workloads: [uncontended, {name: m, base: moderate, workers: 3}]", []int{1, 3}},
+		{"workers: 2\nworkloads: [uncontended, {name: m, base: moderate, workers: [1, 3]}]", []int{2, 2}},
+	} {
+		f := specFile{spec: engine.Default()}
+		if err := f.decode("x.yaml", []byte("locks: [mutex]\n"+c.text)); err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		p, err := engine.NewPlan(f.spec, impls.Catalog(), engine.Machine{Compact: []int{0, 1, 2, 3}, Scatter: []int{0, 1, 2, 3}})
+		if err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		var got []int
+		for _, x := range p.Cells {
+			if x.Lock.Name == "mutex" {
+				got = append(got, x.Workers)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got cells of %v workers, want %v", c.text, got, c.want)
+		}
+	}
+}
+
 func TestSpecFileKeys(t *testing.T) {
 	for _, key := range yamldoc.Keys(engine.Spec{}) {
 		if slices.Contains([]string{"locks", "workloads", "workers", "cores", "runners"}, key) {

@@ -139,6 +139,9 @@ func coresOf(s Spec, m Machine) []int {
 func workersOf(s Spec, w workloads.Spec, cores int) ([]int, error) {
 	counts := s.Workers
 	if len(counts) == 0 {
+		counts = s.WorkersOf[w.Name]
+	}
+	if len(counts) == 0 {
 		counts = []workloads.Count{w.Workers}
 	}
 	var out []int

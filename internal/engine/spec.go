@@ -21,8 +21,11 @@ type Spec struct {
 	Locks     []string          `json:"locks" yaml:"locks"`               // names or globs
 	Workloads []workloads.Spec  `json:"workloads" yaml:"workloads"`       // at least one
 	Workers   []workloads.Count `json:"workers,omitempty" yaml:"workers"` // empty: as each workload says
-	Cores     []int             `json:"cores,omitempty" yaml:"cores"`     // empty: all that the process may use
-	Pin       string            `json:"pin" yaml:"pin"`
+	// WorkersOf is by name the workloads that are measured with several numbers
+	// of workers of their own; Workers overrides it.
+	WorkersOf map[string][]workloads.Count `json:"workers_of,omitempty"`
+	Cores     []int                        `json:"cores,omitempty" yaml:"cores"` // empty: all that the process may use
+	Pin       string                       `json:"pin" yaml:"pin"`
 
 	Duration time.Duration `json:"duration_ns" yaml:"duration"` // of the throughput interval
 	Probe    time.Duration `json:"probe_ns" yaml:"probe"`       // of the probe interval; 0: half of Duration
