@@ -19,17 +19,18 @@ func (b *builder) fairness(g *group, s *results.Section) error {
 	has := func(c *results.CellSummary) bool { return c.Ranked() && c.Metrics.Jain != nil }
 	var cells []*results.CellSummary
 	var names []string
+	var medians []float64
 	lowest := 1.0
 	for _, c := range s.Cells {
 		if has(c) {
-			cells, names = append(cells, c), append(names, c.Lock)
+			cells, names, medians = append(cells, c), append(names, c.Lock), append(medians, c.Metrics.Throughput.Median)
 			lowest = min(lowest, c.Metrics.Jain.Median)
 		}
 	}
 	if len(cells) == 0 {
 		return nil
 	}
-	x := newScale(rateName, rates(cells), rateTick)
+	x := newScale(rateName, medians, rateTick)
 	p := &panel{
 		width: panelWidth, height: max(panelHeight, 90+15*len(cells)), gutter: gutterFor(names),
 		x: x, y: jainScale(lowest),
