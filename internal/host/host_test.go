@@ -4,18 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"lockbench/internal/golden"
+
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // tree builds a file system from "path", "content" pairs.
 func tree(pairs ...string) fstest.MapFS {
@@ -181,19 +179,7 @@ func TestHosts(t *testing.T) {
 			if err := info.Text(&out); err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), out.String()); diff != "" {
-				t.Errorf("%s differs; -update if that is meant (-want +got):\n%s", golden, diff)
-			}
+			golden.Check(t, filepath.Join("testdata", name+".golden"), out.Bytes())
 		})
 	}
 }

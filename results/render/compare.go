@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"lockbench/results"
 	"lockbench/results/compare"
 	"lockbench/results/stat"
 )
@@ -34,23 +33,12 @@ func ComparisonFormats() []ComparisonFormat {
 }
 
 // ComparisonNames are the names of all formats of a comparison, in order.
-func ComparisonNames() []string {
-	var names []string
-	for _, f := range ComparisonFormats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+func ComparisonNames() []string { return names(ComparisonFormats()) }
 
 // Comparison finds a format of a comparison by its name.
-func Comparison(name string) (ComparisonFormat, error) {
-	for _, f := range ComparisonFormats() {
-		if f.Name == name {
-			return f, nil
-		}
-	}
-	return ComparisonFormat{}, fmt.Errorf("unknown format %q: it is one of %s", results.Printable(name), strings.Join(ComparisonNames(), ", "))
-}
+func Comparison(name string) (ComparisonFormat, error) { return lookup(ComparisonFormats(), name) }
+
+func (f ComparisonFormat) name() string { return f.Name }
 
 // comparisonCSV writes the rows, then the cells without figures to compare, with
 // an empty metric. alarms repeats in every row of a cell what went wrong in it.

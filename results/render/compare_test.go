@@ -11,8 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
+	"lockbench/internal/golden"
 	"lockbench/results"
 	"lockbench/results/compare"
 	"lockbench/results/stat"
@@ -83,19 +82,7 @@ func TestComparisonGolden(t *testing.T) {
 				if err := f.Write(&out, c); err != nil {
 					t.Fatal(err)
 				}
-				golden := filepath.Join(here, "testdata", "compare-"+name+"."+f.Name)
-				if *update {
-					if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(string(want), out.String()); diff != "" {
-					t.Errorf("differs from %s (-want +got):\n%s", golden, diff)
-				}
+				golden.Check(t, filepath.Join(here, "testdata", "compare-"+name+"."+f.Name), out.Bytes())
 			})
 		}
 	}

@@ -37,20 +37,28 @@ func Formats() []Format {
 }
 
 // Names are the names of all formats, in order.
-func Names() []string {
-	var names []string
-	for _, f := range Formats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+func Names() []string { return names(Formats()) }
 
 // Lookup finds a format by its name.
-func Lookup(name string) (Format, error) {
-	for _, f := range Formats() {
-		if f.Name == name {
+func Lookup(name string) (Format, error) { return lookup(Formats(), name) }
+
+func (f Format) name() string { return f.Name }
+
+// names and lookup serve the formats of reports, comparisons and verdicts.
+func names[F interface{ name() string }](formats []F) []string {
+	var out []string
+	for _, f := range formats {
+		out = append(out, f.name())
+	}
+	return out
+}
+
+func lookup[F interface{ name() string }](formats []F, name string) (F, error) {
+	for _, f := range formats {
+		if f.name() == name {
 			return f, nil
 		}
 	}
-	return Format{}, fmt.Errorf("unknown format %q: it is one of %s", results.Printable(name), strings.Join(Names(), ", "))
+	var none F
+	return none, fmt.Errorf("unknown format %q: it is one of %s", results.Printable(name), strings.Join(names(formats), ", "))
 }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"lockbench/results"
 	"lockbench/results/gate"
 )
 
@@ -269,20 +268,9 @@ func GateMarkdown(w io.Writer, res *gate.Result) error {
 }
 
 // LookupGateFormat finds a format by its name.
-func LookupGateFormat(name string) (GateFormat, error) {
-	for _, f := range GateFormats() {
-		if f.Name == name {
-			return f, nil
-		}
-	}
-	return GateFormat{}, fmt.Errorf("unknown format %q: it is one of %s", results.Printable(name), strings.Join(GateNames(), ", "))
-}
+func LookupGateFormat(name string) (GateFormat, error) { return lookup(GateFormats(), name) }
 
 // GateNames are the names of the formats of verdicts, in order.
-func GateNames() []string {
-	var names []string
-	for _, f := range GateFormats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+func GateNames() []string { return names(GateFormats()) }
+
+func (f GateFormat) name() string { return f.Name }

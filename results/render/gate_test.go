@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"lockbench/internal/golden"
 	"lockbench/results/gate"
 )
 
@@ -69,19 +67,7 @@ func TestGateGolden(t *testing.T) {
 			if err := f.Write(&out, gateResult()); err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", "gate."+f.Name)
-			if *update {
-				if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), out.String()); diff != "" {
-				t.Errorf("%s differs; -update if that is meant (-want +got):\n%s", golden, diff)
-			}
+			golden.Check(t, filepath.Join("testdata", "gate."+f.Name), out.Bytes())
 			if _, err := LookupGateFormat(f.Name); err != nil {
 				t.Error(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,14 +14,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/perf/benchfmt"
 
+	"lockbench/internal/golden"
 	"lockbench/results"
 	"lockbench/results/num"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func load(t *testing.T, paths ...string) *results.Report {
 	t.Helper()
@@ -53,19 +50,7 @@ func TestGolden(t *testing.T) {
 				if err := f.Write(&out, rep); err != nil {
 					t.Fatal(err)
 				}
-				golden := filepath.Join("testdata", name+"."+f.Name)
-				if *update {
-					if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(string(want), out.String()); diff != "" {
-					t.Errorf("%s differs; -update if that is meant (-want +got):\n%s", golden, diff)
-				}
+				golden.Check(t, filepath.Join("testdata", name+"."+f.Name), out.Bytes())
 				for i, r := range out.String() {
 					if r != '\n' && (r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x202e) {
 						t.Fatalf("control character %U at byte %d: %.60q", r, i, out.String()[i:])
