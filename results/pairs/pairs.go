@@ -47,20 +47,18 @@ func (c *Cell) Measured() int {
 	return n
 }
 
-// SameMode reports whether two repetitions ran in one coherence mode, before
-// and after their intervals: all readings within results.CoherenceFactor. Where neither could measure it, there is nothing
-// to tell them apart by; where only one could, they are not known to be alike.
+// SameMode reports whether two repetitions began in one coherence mode: the
+// readings before their intervals lie within results.CoherenceFactor. The
+// readings after them are not asked: a lock that changes what they say, by heat
+// or by threads that it leaves behind, could have its own bad repetitions
+// dropped. Where neither half has a reading, there is nothing to tell them apart
+// by; where only one has, they are not known to be alike.
 func SameMode(a, b *results.Sample) bool {
-	lo, hi, known := math.Inf(1), 0.0, 0
-	for _, s := range []*results.Sample{a, b} {
-		if s.CoherenceBeforeNS == nil || s.CoherenceAfterNS == nil {
-			continue
-		}
-		known++
-		lo = min(lo, *s.CoherenceBeforeNS, *s.CoherenceAfterNS)
-		hi = max(hi, *s.CoherenceBeforeNS, *s.CoherenceAfterNS)
+	x, y := a.CoherenceBeforeNS, b.CoherenceBeforeNS
+	if x == nil || y == nil {
+		return x == nil && y == nil
 	}
-	return known == 0 || known == 2 && hi <= results.CoherenceFactor*lo
+	return max(*x, *y) <= results.CoherenceFactor*min(*x, *y)
 }
 
 // A Builder collects samples as they come. The zero value is ready.
