@@ -27,7 +27,9 @@ type Estimate struct {
 	Infinite int // of these, those in which it was infinite
 	Median   float64
 	// Lo and Hi bound the median with probability Confidence, which is at least
-	// 0.95; all absent when N < MinReps.
+	// 0.95; all absent when N < MinReps. Where the ranks of both ends cannot be
+	// trimmed alike without falling below 0.95, benchmath trims one end more, so
+	// that the two tails differ: of 8 repetitions, 0.4 % and 3.5 %.
 	Lo, Hi     *float64
 	Confidence float64
 	Min, Max   float64

@@ -30,6 +30,11 @@ const minOutlier = MinReps
 // than half (MAD = 0), would have outliers that nobody could act on.
 const scaleFloor = 0.01
 
+// maxOutlying is the largest share of repetitions that can be outliers. More are
+// a second level: a percentile that is 100 ns in most repetitions and 200 ns in
+// a third of them, because clocks and histograms have steps.
+const maxOutlying = 0.2
+
 // outlierCut is the modified z-score above which one of n values is an outlier.
 // Iglewicz and Hoaglin ("How to Detect and Handle Outliers", ASQC, 1993) propose
 // 3.5. In simulation of normal values that marks 9 to 17 % of cells of 6 to 100
@@ -70,10 +75,14 @@ func outliers(ok []row, list []Metric, m *Modes) []Outlier {
 		slices.Sort(d)
 		// A normal distribution's standard deviation is MAD / 0.6745.
 		limit := outlierCut(len(v)) * max(middle(d)/0.6745, scaleFloor)
+		var far []Outlier
 		for k := range ok {
 			if x := ok[k].values[i]; !math.IsNaN(x) && logDistance(x, median) > limit {
-				out = append(out, Outlier{Rep: ok[k].rep, Metric: name, Value: x, Median: median})
+				far = append(far, Outlier{Rep: ok[k].rep, Metric: name, Value: x, Median: median})
 			}
+		}
+		if float64(len(far)) <= maxOutlying*float64(len(v)) {
+			out = append(out, far...)
 		}
 	}
 	return out

@@ -85,6 +85,24 @@ func TestOutliers(t *testing.T) {
 	}
 }
 
+// TestSecondLevelIsNoOutlier: a percentile has steps. Where a third of the
+// repetitions lie on another one, these are no outliers; a single one is.
+func TestSecondLevelIsNoOutlier(t *testing.T) {
+	for _, c := range []struct{ high, want int }{{1, 1}, {4, 4}, {6, 0}, {10, 0}} {
+		var samples []*Sample
+		for rep := range 20 {
+			s := &Sample{Cell: "c", Lock: "l", Rep: rep, Outcome: OutcomeOK, ThroughputOps: 1e6, Acquire: &Latency{Count: 100, P99: 100}}
+			if rep < c.high {
+				s.Acquire.P99 = 200
+			}
+			samples = append(samples, s)
+		}
+		if got := Summarize(samples, 20).Outliers; len(got) != c.want {
+			t.Errorf("%d of 20 repetitions at twice the p99: got %d outliers, want %d", c.high, len(got), c.want)
+		}
+	}
+}
+
 func TestOutlierTextIsShort(t *testing.T) {
 	var out []Outlier
 	for i := range 9 {

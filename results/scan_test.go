@@ -75,6 +75,7 @@ func sampleSeeds(t testing.TB) []string {
 		`"acquire":null`, `"acquire":[]`, `"lateness":{"p50_ns":3}`,
 		`"rep":01`, `"rep":1.`, `"rep":-`, `"rep":1.0`, `"rep":1e0`, `"rep":"3"`, `"rep":null`, `"rep":+3`, `"rep":0x3`, `"rep":1_0`, `"rep":9223372036854775808`,
 		`"REP":3`, `"rep":3,"rep":4`, `"\u0072ep":3`, `"seed":-1`, `"seed":18446744073709551616`, `"ſeed":3`, `"worKers":3`,
+		`"throughput_opſ_s":9`, `"throughput_op\u017f_s":9`, `"throughput_op\u017F_s":9`, `"wor\u212Aers":3`, `"reason":"ſ"`,
 		`"x":01`, `"x":1.`, `"x":-`, `"x":.5`, `"x":1e`, `"x":nul`, `"x":tru`, "\"x\":\"\x01\"", `"x":"\q"`, `"x":"\u12"`, `"x":[[[[]]]`, `"x":{"y":"z}`,
 		"\"reason\":\"\x01\"", "\"reason\":\"\xff\"", `"reason":"\ud800"`, `"reason":"a"b"`, `"reason":3`, `"control":1`, `"control":"true"`,
 		`"contended_pct":NaN`, `"contended_pct":1e400`, `"contended_pct":-0`, `"contended_pct":-1`, `"contended_pct":"1"`, `"contended_pct":Infinity`,
