@@ -228,9 +228,11 @@ func newRow(x, y *cell, m results.Metric, alpha float64) *Row {
 		r.Verdict = Absent
 		return r
 	}
-	r.Ratio = ratio(stat.MannWhitney(logs(a), logs(b), alpha))
+	// One scale for both: values may differ where their logarithms do not.
+	before, after := logs(a), logs(b)
+	r.Ratio = ratio(stat.MannWhitney(before, after, alpha))
 	if len(a) > 1 && len(b) > 1 {
-		p := stat.MannWhitneyP(a, b)
+		p := stat.MannWhitneyP(before, after)
 		r.P = &p
 	}
 	return r
@@ -263,9 +265,21 @@ func logs(v []float64) []float64 {
 	return out
 }
 
-// ratio is an interval of log ratios as one of ratios.
+// ratio is an interval of log ratios as one of ratios. What lies beside 0 lies
+// beside 1, though the exponential of a small logarithm is rounded to 1: a Jain
+// index may differ in its last digit alone.
 func ratio(i stat.Interval) stat.Interval {
-	i.Center, i.Lo, i.Hi = math.Exp(i.Center), math.Exp(i.Lo), math.Exp(i.Hi)
+	exp := func(x float64) float64 {
+		switch y := math.Exp(x); {
+		case x > 0:
+			return max(y, math.Nextafter(1, 2))
+		case x < 0:
+			return min(y, math.Nextafter(1, 0))
+		default:
+			return y
+		}
+	}
+	i.Center, i.Lo, i.Hi = exp(i.Center), exp(i.Lo), exp(i.Hi)
 	return i
 }
 

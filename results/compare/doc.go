@@ -20,6 +20,11 @@
 // cannot be better or worse, but when they differ, the machine did. An interval
 // is of its row alone.
 //
+// Probability and interval are two sides of one statement: p is at most alpha
+// exactly when the row's interval leaves out 1, equal values counting against a
+// difference in both (package stat says why). A difference is shown, in the
+// direction of the interval, only where both are so.
+//
 // Where the best that the repetitions could ever give would not survive the
 // correction, the row says so: that is not "no difference".
 //

@@ -90,6 +90,11 @@ func (c *Comparison) needReps() int {
 
 func (r *Row) verdict(alpha float64) Verdict {
 	shown := r.AdjP != nil && *r.AdjP <= alpha
+	// A corrected probability is no smaller than the row's own, and that is at
+	// most alpha only if the row's interval leaves out 1: so a row that passes has a
+	// direction. The interval gives it, and there is no verdict without.
+	up, down := r.Ratio.OK && r.Ratio.Lo > 1, r.Ratio.OK && r.Ratio.Hi < 1
+	shown = shown && (up || down)
 	switch {
 	case r.Control && shown:
 		return ControlDiffer
@@ -100,9 +105,6 @@ func (r *Row) verdict(alpha float64) Verdict {
 	case !shown:
 		return NotShown
 	}
-	// A test that rejects has its estimate off 1, but for ties; then the side
-	// of the interval that is further out decides.
-	up := r.Ratio.Center > 1 || r.Ratio.Center == 1 && r.Ratio.Hi*r.Ratio.Lo > 1
 	speed := r.Metric.Unit == "ops/s" || r.Metric.Unit == "ns"
 	switch good := up == (r.Metric.Better == results.Higher); {
 	case r.Metric.Better == results.Neither && up:

@@ -250,7 +250,7 @@ func explain(c *compare.Comparison) []string {
 	if c.Tests == 0 {
 		about += ", which takes at least two " + unit + "."
 	} else {
-		about += fmt.Sprintf(", corrected for %s together by Holm's method: that any difference shown is a false one has probability at most %s.",
+		about += fmt.Sprintf(", equal values counting against a difference, corrected for %s together by Holm's method: that any difference shown is a false one has probability at most %s.",
 			count(c.Tests, "row"), strconv.FormatFloat(c.Alpha, 'g', 4, 64))
 	}
 	counts := map[compare.Verdict]int{}

@@ -18,6 +18,20 @@
 // 1.4 and 4.1; G. E. Noether, "Elements of Nonparametric Statistics", Wiley
 // 1967). With many ties they are wider than they need to be.
 //
+// Each probability is the dual of its interval: it is at most alpha exactly
+// when the interval at alpha leaves out 0, and the interval says on which side.
+// So ties, and zeros of a signed-rank test, count against a difference, and all
+// distributions are those without ties. Conditioning on the ties that are there
+// (exactly by B. Streitberg, J. Röhmel, Statistical Software Newsletter 12, 1986,
+// p. 10-17; by midranks and their variance, Lehmann, section 1.4) would win power
+// where many values are equal: of 40 values against 40 of which 1 and 10 are
+// large, p = 0.007 instead of 1. It is not taken, for then p and interval are two
+// statements that contradict each other: there, the median difference and both
+// bounds are 0, a small p without a size or a direction. And the normal
+// approximation of it, which large samples would need, is far off where ties are
+// many and sizes unequal: of 20 against 200 values of two kinds, it gives 7e-7 for
+// an exact 1e-3.
+//
 // The functions are pure and may be called by several goroutines.
 package stat
 

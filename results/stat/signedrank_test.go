@@ -267,6 +267,28 @@ func TestSignedRankCoverage(t *testing.T) {
 	}
 }
 
+// TestSignedRankMiddle: nearer the middle, the normal distribution is on the
+// other side, by as little as exactSignedRank says.
+func TestSignedRankMiddle(t *testing.T) {
+	exact, normal := signedRankTable(exactSignedRank+1), signedRankCDF(exactSignedRank+1)
+	worst, at := 0.0, 0.0
+	for s, p := range exact {
+		if p < math.SmallestNonzeroFloat64*1e16 {
+			continue // few digits
+		}
+		over := p/normal(s) - 1
+		if over > worst {
+			worst, at = over, p
+		}
+		if p <= 0.025 && over > 0 {
+			t.Fatalf("P(T <= %d): got %g, less than the true %g", s, normal(s), p)
+		}
+	}
+	if worst > 0.00095 || worst < 0.0008 || math.Abs(at-0.125) > 0.01 {
+		t.Errorf("the true probability is up to %g larger, at %g, want 0.0009 near 0.125", worst, at)
+	}
+}
+
 // TestSignedRankSwitch: across the border the two agree about the middle.
 func TestSignedRankSwitch(t *testing.T) {
 	const n = exactSignedRank + 1
