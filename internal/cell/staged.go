@@ -26,7 +26,15 @@ const (
 )
 
 // excludes stages the meeting and reports whether the other stayed outside.
+//
+// On one processor of the runtime the other would spin until the runtime takes
+// it away, which takes seconds: a pause instruction is no point to preempt at, and
+// a waiter is nearly always at one. For the meeting there are two, which the
+// system shares out.
 func excludes(info lock.Info) (bool, error) {
+	if runtime.GOMAXPROCS(0) == 1 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	}
 	l, err := info.New(2)
 	if err != nil {
 		return false, fmt.Errorf("make lock %s for 2 workers: %w", info.Name, err)
