@@ -76,8 +76,9 @@ const controlAlpha = 0.05
 //     the medians alone a drift just below the threshold would pass and hide a
 //     regression twice as large as allowed.
 //
-// A rule about null or mutex is held against the others. That they agree does
-// not prove that the machine was the same; only a paired session does.
+// That they agree does not prove that the machine was the same: how far it may
+// have moved without showing is drift. A rule about null or mutex is held against
+// the others.
 func (f *filesGate) controls(r *Rule, c *fileCell) string {
 	for _, name := range []string{controlNull, controlMutex} {
 		if c.Lock == name {
@@ -88,12 +89,7 @@ func (f *filesGate) controls(r *Rule, c *fileCell) string {
 			return fmt.Sprintf("no control: %s was not measured beside it on both sides, so that a change of the machine would look like one of the build;"+
 				" measure with --lock %s added, or with lockbench ab", name, name)
 		}
-		metric := r.Metric
-		if name == controlNull || len(figures(metric, k.old.ok)) == 0 || len(figures(metric, k.new.ok)) == 0 {
-			// What the harness itself costs is a time an operation; percentiles
-			// of nothing are steps of the clock.
-			metric, _ = results.LookupMetric("wall_ns_per_op")
-		}
+		metric := k.metric(r)
 		if why := f.differ(r, name+"'s "+metric.Name, figures(metric, k.old.ok), figures(metric, k.new.ok)); why != "" {
 			return why
 		}
@@ -132,6 +128,79 @@ func (p place) apart() place {
 	p.variant = strings.ReplaceAll(p.variant, "/dispatch="+p.dispatch, "")
 	p.dispatch, p.threads = "", ""
 	return p
+}
+
+// metric is the figure by which a control is held against itself: what the
+// harness costs is a time an operation, and percentiles of nothing are steps of
+// the clock.
+func (k *fileCell) metric(r *Rule) results.Metric {
+	if k.Lock != controlNull && len(figures(r.Metric, k.old.ok)) > 0 && len(figures(r.Metric, k.new.ok)) > 0 {
+		return r.Metric
+	}
+	m, _ := results.LookupMetric("wall_ns_per_op")
+	return m
+}
+
+// drift bounds what the machine may have done to the rule's metric between the
+// two sides, as a logarithm: from the smallest lower to the largest upper bound
+// of the controls' shifts, and 0. This is equivalence, not the absence of proof
+// (D.J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987)
+// 657-680): few or noisy controls leave a wide drift, and no verdict. A control's
+// shift counts with the sign that "worse" has for the rule's metric.
+//
+// The tested cell is assumed to have moved with the machine by something
+// between the controls and nothing. coherence_ns is no part of this, because
+// its unit is not the rule's: it is checked alone.
+func (f *filesGate) drift(r *Rule, c *fileCell, level float64) stat.Interval {
+	out := stat.Interval{OK: true, N: len(c.old.ok) + len(c.new.ok)}
+	for _, name := range []string{controlNull, controlMutex} {
+		if c.Lock == name {
+			continue
+		}
+		k := f.control(c, name)
+		m := k.metric(r)
+		i := shift(logs(columns(m, k.old.ok)), logs(columns(m, k.new.ok)), level)
+		if m.Better != r.Metric.Better {
+			i.Lo, i.Hi = -i.Hi, -i.Lo
+		}
+		out.Lo, out.Hi = min(out.Lo, i.Lo), max(out.Hi, i.Hi)
+	}
+	return out
+}
+
+// without is the measured interval less the drift.
+func without(measured, drift stat.Interval) stat.Interval {
+	out := measured
+	out.Lo, out.Hi = less(measured.Lo, drift.Hi, -1), less(measured.Hi, drift.Lo, 1)
+	return out
+}
+
+// less is a - b; of equal infinities nothing is known, so that it is infinite
+// towards side.
+func less(a, b float64, side int) float64 {
+	if math.IsInf(a, 0) && a == b {
+		return math.Inf(side)
+	}
+	return a - b
+}
+
+// inWords is "-1.2 % to +3 %", of an interval of logarithms.
+func inWords(i stat.Interval) string {
+	pct := func(x float64) string {
+		switch v := 100 * math.Expm1(x); {
+		case math.IsInf(v, 1):
+			return "infinity"
+		case math.Abs(v) < 0.005:
+			return "0 %"
+		case math.Abs(v) >= 10:
+			return fmt.Sprintf("%+.0f %%", v)
+		case math.Abs(v) >= 1:
+			return fmt.Sprintf("%+.1f %%", v)
+		default:
+			return fmt.Sprintf("%+.2g %%", v)
+		}
+	}
+	return pct(i.Lo) + " to " + pct(i.Hi)
 }
 
 // differ says how a control differs, "" if it does not.

@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"lockbench/results"
 	"lockbench/results/stat"
@@ -45,17 +46,21 @@ type Decision struct {
 	// would (Never: the change is about the threshold).
 	Needed int
 	Never  bool
+
+	blocked bool // the look was vetoed, or its unknown values leave the interval open: no projection
 }
 
 // Decide holds the figures of one cell against a rule. xs has one value a kept
 // pair, in the order in which the pairs were measured: the log ratio new/old,
-// for a limit the figure of the new side. done says that the budget is used
-// up, so that no pair will come.
+// for a limit the figure of the new side; NaN where it is unknown, because a
+// half lacks it. done says that the budget is used up, so that no pair will
+// come.
 //
 // The plan looks at the first 16, 32, ... values. What a look decides stands,
 // whatever came later: fail when the whole interval is beyond the threshold,
 // pass when the whole interval is within it. So an interval that misses the
-// truth is the only way to a false verdict of either kind.
+// truth is the only way to a false verdict of either kind. A pass may be vetoed
+// by a bad tail, see veto: then later looks may decide.
 //
 // If the budget is used up between two looks, because pairs were dropped,
 // there is one last look at what is there, with the alpha of the looks that
@@ -71,9 +76,15 @@ type Decision struct {
 // is correlated from pair to pair do not matter for that.
 //
 // The interval of a limit is of the median by order statistics. Nothing cancels
-// there: it speaks of this machine while it was measured, and repetitions that
-// resemble their neighbours make it too narrow.
+// there: it speaks of this machine while it was measured. Repetitions that
+// resemble their neighbours count as fewer, see medianInterval.
 func (p Plan) Decide(r *Rule, xs []float64, done bool) Decision {
+	return p.decide(r, xs, nil, done)
+}
+
+// decide is Decide, of values of which lacks says why they are unknown; nil = it
+// does not matter.
+func (p Plan) decide(r *Rule, xs []float64, lacks []lack, done bool) Decision {
 	d := Decision{Verdict: Inconclusive}
 	n := len(xs)
 	if len(p.Looks) == 0 {
@@ -85,7 +96,7 @@ func (p Plan) Decide(r *Rule, xs []float64, done bool) Decision {
 		if l.Pairs > n {
 			break
 		}
-		if d.look(r, xs[:l.Pairs], l); d.Verdict != Inconclusive {
+		if d.look(p, r, xs[:l.Pairs], lacks, l); d.Verdict != Inconclusive {
 			return d
 		}
 	}
@@ -102,7 +113,7 @@ func (p Plan) Decide(r *Rule, xs []float64, done bool) Decision {
 			return d
 		}
 		if n >= least && n > d.Look.Pairs {
-			if d.look(r, xs, Look{n, rest}); d.Verdict != Inconclusive {
+			if d.look(p, r, xs, lacks, Look{n, rest}); d.Verdict != Inconclusive {
 				return d
 			}
 		}
@@ -120,14 +131,28 @@ func tooFew(n, least int) string {
 }
 
 // look makes one look.
-func (d *Decision) look(r *Rule, xs []float64, l Look) {
-	d.Look = l
-	if r.relative() {
-		d.Interval = stat.SignedRank(xs, l.Alpha)
-	} else {
-		d.Interval = stat.SignMedian(xs, l.Alpha)
-	}
+func (d *Decision) look(p Plan, r *Rule, xs []float64, lacks []lack, l Look) {
+	d.Look, d.Needed = l, 0
+	var eff int
+	d.Interval, eff = r.interval(xs, l.Alpha)
 	d.Verdict, d.Reason = r.judge(d.Interval)
+	d.alike(len(xs), eff)
+	d.blocked = slices.ContainsFunc(xs, math.IsNaN)
+	if d.Verdict == Pass {
+		if why := r.veto(xs, lacks, vetoAlpha/float64(max(1, p.Tests))); why != "" {
+			d.Verdict, d.Reason, d.blocked = Inconclusive, why, true
+		}
+	}
+}
+
+// alike says that n values count as so few that they have no interval.
+func (d *Decision) alike(n, eff int) {
+	if d.Interval.OK || eff >= n {
+		return
+	}
+	least := stat.MinSignedRank(d.Look.Alpha)
+	d.Needed = roundUp(float64(n) * float64(least) / float64(eff))
+	d.Reason = fmt.Sprintf("%d repetitions that resemble their neighbours count as %d, which can prove nothing at this level; it takes %d", n, eff, least)
 }
 
 // judge holds an interval against the threshold.
@@ -159,7 +184,7 @@ const maxProjection = 100
 func (d *Decision) project(r *Rule, what string) {
 	n := needed(r.bound(), d.Interval)
 	switch {
-	case !d.Interval.OK:
+	case !d.Interval.OK || d.blocked:
 	case n == 0:
 		d.Never = true
 		d.Reason += fmt.Sprintf("; never decided, with %d times the %s: the estimate is about the threshold", maxProjection, what)

@@ -56,6 +56,9 @@ func Replay(rules *Rules, rep *results.Report) (*Result, error) {
 		side.Programs = append(side.Programs, results.Printable(strings.TrimSpace(p.File+" "+p.Version)))
 	}
 	res.Notes = append(slices.Clone(rep.Warnings), run.Warnings...)
+	if n := sessionLayout(&run.Run); n != "" {
+		res.Notes = append(res.Notes, n)
+	}
 	return res, nil
 }
 
@@ -91,7 +94,7 @@ func only(rep *results.Report) (*results.RunReport, error) {
 // Mann-Whitney interval of the shift of logarithms, at the rule's share of
 // alpha. What the machine did in between is not in it, and so a relative rule
 // is inconclusive unless the hosts are alike and the controls agree, see
-// controls. What compare refuses is refused here, too. Errors have hints.
+// controls; and the interval is widened by all that they leave possible, see drift. What compare refuses is refused here, too. Errors have hints.
 func Files(rules *Rules, old, new *compare.Side) (*Result, error) {
 	c, err := compare.Compare(old, new, compare.Options{Metrics: rules.present(old, new)})
 	if err != nil {
@@ -224,9 +227,13 @@ func (f *filesGate) decide() (*Result, error) {
 	}
 	res.Plan = Plan{Alpha: f.rules.Alpha, Tests: f.tests, Looks: []Look{}}
 	f.hosts, res.Notes = hosts(f.old[0], f.new[0])
+	if n := fileLayout(f.old, f.new); n != "" {
+		res.Notes = append(res.Notes, n)
+	}
 	for _, c := range f.cells {
 		res.Safety = append(res.Safety, findings(c.Name, results.SideOld, c.old.outcomes)...)
 		res.Safety = append(res.Safety, findings(c.Name, results.SideNew, c.new.outcomes)...)
+		res.Safety = append(res.Safety, idleFiles(c, vetoAlpha/float64(max(1, f.tests)))...)
 		if n := len(c.new.ok); n > 0 {
 			res.SafetyCells++
 			res.SafetyReps += n
@@ -249,58 +256,99 @@ func (f *filesGate) test(r *Rule, c *fileCell) Test {
 		return t
 	}
 	level := f.rules.Alpha / float64(max(1, f.tests))
-	before, after := figures(r.Metric, c.old.ok), figures(r.Metric, c.new.ok)
-	t.OldReps, t.NewReps = len(before), len(after)
-	t.Missing = len(c.old.ok) + len(c.new.ok) - len(before) - len(after)
+	before, after := columns(r.Metric, c.old.ok), columns(r.Metric, c.new.ok)
+	t.count(before, after)
 	for _, side := range []struct {
-		name   string
-		reps   int
-		all    int
-		needed bool
-	}{{results.SideOld, len(before), len(c.old.ok), r.relative()}, {results.SideNew, len(after), len(c.new.ok), true}} {
+		name    string
+		all     int
+		missing int
+		needed  bool
+	}{{results.SideOld, len(before), t.MissingOld, r.relative()}, {results.SideNew, len(after), t.MissingNew, true}} {
 		switch {
 		case !side.needed:
 		case side.all == 0:
 			t.inconclusive(fmt.Sprintf("no samples of the %s side", side.name))
 			return t
-		case 2*side.reps <= side.all:
-			t.inconclusive(fmt.Sprintf("no samples: %d of %d repetitions of the %s side do not have %s", side.all-side.reps, side.all, side.name, r.Metric.Name))
+		case 2*side.missing >= side.all:
+			t.inconclusive(fmt.Sprintf("no samples: %d of %d repetitions of the %s side do not have %s", side.missing, side.all, side.name, r.Metric.Name))
 			return t
 		}
 	}
-	d := Decision{Verdict: Inconclusive, Look: Look{Alpha: level}}
-	if r.relative() {
-		d.Interval = stat.MannWhitney(logs(before), logs(after), level)
-		d.Interval.N /= 2 // repetitions a side
-		if stat.MinMannWhitneyP(len(before), len(after)) > level {
-			d.Needed = minReps(level)
+	if !r.relative() {
+		d := Decision{}
+		d.look(Plan{Tests: f.tests}, r, after, nil, Look{Alpha: level})
+		switch least := stat.MinSignedRank(level); {
+		case len(after) < least:
+			d.Needed = least
+			d.Reason = fmt.Sprintf("%d repetitions can prove nothing at this level; it takes %d", len(after), least)
+		case d.Verdict == Inconclusive:
+			d.project(r, "repetitions")
 		}
+		t.take(d)
 	} else {
-		d.Interval = stat.SignMedian(after, level)
-		if !d.Interval.OK {
-			d.Needed = stat.MinSignedRank(level)
-		}
+		f.compare(r, c, &t, logs(before), logs(after), level)
 	}
+	t.lacking("repetition")
+	return t
+}
+
+// count fills in how many figures there are, and are not.
+func (t *Test) count(before, after []float64) {
+	missing := func(xs []float64) (n int) {
+		for _, x := range xs {
+			switch {
+			case math.IsNaN(x):
+				n++
+			case math.IsInf(x, 0):
+				t.Infinite++
+			}
+		}
+		return n
+	}
+	t.MissingOld, t.MissingNew = missing(before), missing(after)
+	t.OldReps, t.NewReps = len(before)-t.MissingOld, len(after)-t.MissingNew
+	t.Missing = t.MissingOld + t.MissingNew
+}
+
+// compare decides by the shift between two sides, less what the controls say
+// that the machine may have done.
+func (f *filesGate) compare(r *Rule, c *fileCell, t *Test, before, after []float64, level float64) {
+	d := Decision{Verdict: Inconclusive, Look: Look{Alpha: level}, blocked: t.Missing > 0}
+	d.Interval = shift(before, after, level)
+	d.Interval.N /= 2 // repetitions a side
+	measured := d.Interval
+	why := f.hosts
+	if why == "" {
+		why = f.controls(r, c)
+	}
+	var drift stat.Interval
 	switch {
-	case d.Needed > 0 && r.relative():
+	case why != "":
+		d.Reason = why
+	case stat.MinMannWhitneyP(len(before), len(after)) > level:
+		d.Needed = minReps(level)
 		d.Reason = fmt.Sprintf("%d against %d repetitions can prove nothing at this level; it takes %d a side", len(before), len(after), d.Needed)
-	case d.Needed > 0:
-		d.Reason = fmt.Sprintf("%d repetitions can prove nothing at this level; it takes %d", len(after), d.Needed)
 	default:
-		if d.Verdict, d.Reason = r.judge(d.Interval); d.Verdict == Inconclusive {
+		drift = f.drift(r, c, level)
+		d.Interval = without(measured, drift)
+		d.Verdict, d.Reason = r.judge(d.Interval)
+		if d.Verdict == Pass {
+			if veto := r.vetoFiles(before, after, vetoAlpha/float64(max(1, f.tests))); veto != "" {
+				d.Verdict, d.Reason, d.blocked = Inconclusive, veto, true
+			}
+		}
+		d.blocked = d.blocked || math.IsInf(drift.Lo, 0) || math.IsInf(drift.Hi, 0)
+		if d.Verdict == Inconclusive {
 			d.project(r, "repetitions a side")
 		}
 	}
+	corrected := d.Interval
+	d.Interval = measured
 	t.take(d)
-	if !r.relative() {
-		return t
+	if drift.OK {
+		t.Drift, t.Corrected = ratio(drift), ratio(corrected)
+		t.Reason += fmt.Sprintf("; measured %s, and the controls leave a drift of %s", inWords(measured), inWords(drift))
 	}
-	if f.hosts != "" {
-		t.inconclusive(f.hosts)
-	} else if why := f.controls(r, c); why != "" {
-		t.inconclusive(why)
-	}
-	return t
 }
 
 // minReps is how many repetitions a side can prove something at a level.
@@ -310,6 +358,18 @@ func minReps(level float64) int {
 		n++
 	}
 	return n
+}
+
+// columns are the figures of samples, unknown where there is none.
+func columns(m results.Metric, samples []*results.Sample) []float64 {
+	out := make([]float64, len(samples))
+	for i, s := range samples {
+		out[i] = unknown
+		if v, ok := m.Of(s); ok {
+			out[i] = v
+		}
+	}
+	return out
 }
 
 func figures(m results.Metric, samples []*results.Sample) []float64 {

@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"lockbench/results"
@@ -38,7 +39,9 @@ type test struct {
 	rule     *Rule
 	seen     int // values of the last decision, -1 = none
 	decision Decision
-	missing  int // pairs without the metric
+	// Pairs without the metric: neither half has it, or one half alone lacks
+	// it; and those whose value is infinite.
+	neither, lackOld, lackNew, infinite int
 }
 
 // New plans a gate. cells are all cells of the session; budget is the largest
@@ -143,12 +146,23 @@ func (k *cell) measured() int {
 // update decides, if there is anything new to decide by.
 func (t *test) update(p Plan, c *pairs.Cell, done bool) {
 	var xs []float64
+	var lacks []lack
+	t.neither, t.lackOld, t.lackNew, t.infinite = 0, 0, 0, 0
 	for _, pair := range c.Pairs {
-		if x, ok := t.rule.figure(pair); ok {
-			xs = append(xs, x)
+		x, l, ok := t.rule.figure(pair)
+		switch {
+		case !ok:
+			t.neither++
+			continue
+		case l == lacksOld && t.rule.relative():
+			t.lackOld++
+		case math.IsNaN(x):
+			t.lackNew++
+		case math.IsInf(x, 0):
+			t.infinite++
 		}
+		xs, lacks = append(xs, x), append(lacks, l)
 	}
-	t.missing = len(c.Pairs) - len(xs)
 	if t.seen >= 0 && !done && !t.decision.Open {
 		return // decided, which stands
 	}
@@ -156,16 +170,37 @@ func (t *test) update(p Plan, c *pairs.Cell, done bool) {
 		return // between two looks
 	}
 	t.seen = len(xs)
-	t.decision = p.Decide(t.rule, xs, done)
+	t.decision = p.decide(t.rule, xs, lacks, done)
 }
 
-// figure is the value of a pair that the rule decides by.
-func (r *Rule) figure(p pairs.Pair) (float64, bool) {
-	if r.relative() {
-		return p.LogRatio(r.Metric)
+// figure is the value of a pair that the rule decides by, unknown if a half
+// lacks it, and which half that is. false = the pair says nothing, because
+// neither has it; to a limit, whose pairs are repetitions of the new side, that
+// is unknown, too.
+func (r *Rule) figure(p pairs.Pair) (float64, lack, bool) {
+	_, oldHas := r.Metric.Of(p.Old)
+	figure, newHas := r.Metric.Of(p.New)
+	l := lacksNone
+	switch {
+	case newHas && !oldHas:
+		l = lacksOld
+	case oldHas && !newHas:
+		l = lacksNew
 	}
-	return r.Metric.Of(p.New)
+	switch {
+	case !r.relative() && newHas:
+		return figure, l, true
+	case !r.relative():
+		return unknown, l, true
+	case l != lacksNone:
+		return unknown, l, true
+	}
+	x, ok := p.LogRatio(r.Metric)
+	return x, l, ok
 }
+
+// missing is how many kept pairs have no value.
+func (t *test) missing() int { return t.neither + t.lackOld + t.lackNew }
 
 // Result is the verdict on what was measured so far: tests that are not decided
 // are inconclusive. Old, New and Notes are the caller's to add to.
@@ -174,6 +209,7 @@ func (g *Gate) Result() *Result {
 	for _, k := range g.cells {
 		res.Safety = append(res.Safety, k.found...)
 		if k.pairs != nil {
+			res.Safety = append(res.Safety, idlePairs(k.pairs, vetoAlpha/float64(max(1, g.plan.Tests)))...)
 			if n := k.pairs.Outcomes[results.SideNew]; len(n) > 0 {
 				res.SafetyCells++
 				for _, reps := range n {
@@ -210,7 +246,9 @@ func (g *Gate) result(k *cell, t *test) Test {
 		return out
 	}
 	c := k.pairs
-	out.Pairs, out.Measured, out.Missing = len(c.Pairs)-t.missing, c.Measured(), t.missing
+	out.Pairs, out.Measured, out.Missing = len(c.Pairs)-t.missing(), c.Measured(), t.missing()
+	out.MissingOld, out.MissingNew, out.Infinite = t.lackOld, t.lackNew, t.infinite
+	looked := len(c.Pairs) - t.neither // pairs that looks count
 	for reason, n := range c.Dropped {
 		if n > 0 {
 			if out.Dropped == nil {
@@ -225,13 +263,14 @@ func (g *Gate) result(k *cell, t *test) Test {
 		out.inconclusive("a repetition was skipped: " + c.Skipped)
 	case len(c.Pairs) == 0:
 		out.inconclusive("no samples: no pair was kept " + droppedText(out.Dropped))
-	case 2*t.missing >= len(c.Pairs):
-		out.inconclusive(fmt.Sprintf("no samples: %d of %d pairs do not have %s", t.missing, len(c.Pairs), t.rule.Metric.Name))
+	case 2*t.missing() >= len(c.Pairs):
+		out.inconclusive(fmt.Sprintf("no samples: %d of %d pairs do not have %s", t.missing(), len(c.Pairs), t.rule.Metric.Name))
 	case t.decision.Open && g.interrupted:
-		out.Reason = fmt.Sprintf("the session was interrupted, undecided after %d pairs; the next look would have been at %d", out.Pairs, g.plan.next(out.Pairs))
+		out.Reason = fmt.Sprintf("the session was interrupted, undecided after %d pairs; the next look would have been at %d", looked, g.plan.next(looked))
 	case t.decision.Open:
-		out.Reason = fmt.Sprintf("undecided after %d pairs of a budget of %d; the next look would be at %d", out.Pairs, g.plan.Budget, g.plan.next(out.Pairs))
+		out.Reason = fmt.Sprintf("undecided after %d pairs of a budget of %d; the next look would be at %d", looked, g.plan.Budget, g.plan.next(looked))
 	}
+	out.lacking("pair")
 	out.spoil(k.found)
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"lockbench/results"
+	"lockbench/results/stat"
 )
 
 // Kinds of gates.
@@ -42,13 +43,14 @@ type Side struct {
 	Programs []string `json:"programs,omitempty"`
 }
 
-// A Finding is repetitions that did not end well.
+// A Finding is repetitions that did not end well, or did nothing.
 type Finding struct {
 	Cell    string  `json:"cell"`
 	Side    string  `json:"side"`
-	Outcome string  `json:"outcome"` // violation, hang, error
+	Outcome string  `json:"outcome"` // violation, hang, error, "no operation"
 	Reps    int     `json:"reps"`
 	Of      int     `json:"of_reps"`
+	Old     int     `json:"old_reps,omitempty"` // no operation: repetitions of the old side, for comparison
 	Verdict Verdict `json:"verdict"`
 }
 
@@ -73,13 +75,26 @@ type Test struct {
 	Ratio *Interval `json:"ratio,omitempty"`
 	Value *Interval `json:"value,omitempty"`
 	Look  *Look     `json:"look,omitempty"` // that Ratio or Value is from
+	// Two files: Drift is the ratio that the machine alone may have made, of
+	// which only the bounds are known, and Corrected is Ratio without it, which
+	// the verdict rests on.
+	Drift     *Interval `json:"drift,omitempty"`
+	Corrected *Interval `json:"corrected,omitempty"`
 
 	Pairs    int            `json:"pairs,omitempty"`          // with the metric
 	Measured int            `json:"pairs_measured,omitempty"` // dropped ones included
 	Dropped  map[string]int `json:"pairs_dropped,omitempty"`  // reason -> pairs
 	Missing  int            `json:"missing,omitempty"`        // pairs, or repetitions of either side, without the metric
-	OldReps  int            `json:"old_reps,omitempty"`       // two files: repetitions with the metric
-	NewReps  int            `json:"new_reps,omitempty"`
+	// MissingOld and MissingNew are of Missing: pairs in which that side alone lacks
+	// it (a limit: in which the new side does), or repetitions of that side.
+	// Their figures are unknown, and bound the interval as the worst that they may be.
+	MissingOld int `json:"missing_old,omitempty"`
+	MissingNew int `json:"missing_new,omitempty"`
+	// Infinite is how many pairs have an infinite ratio or figure; of two files,
+	// repetitions with nothing on one side. They are ranks.
+	Infinite int `json:"infinite,omitempty"`
+	OldReps  int `json:"old_reps,omitempty"` // two files: repetitions with the metric
+	NewReps  int `json:"new_reps,omitempty"`
 
 	// Needed is about how many pairs (two files: repetitions a side) would
 	// decide, had the estimate stayed as it is; Never says that no number would.
@@ -140,8 +155,12 @@ func (t *Test) take(d Decision) {
 		t.Value = i
 		return
 	}
-	i.Estimate, i.Lo, i.Hi = math.Exp(i.Estimate), math.Exp(i.Lo), math.Exp(i.Hi)
-	t.Ratio = i
+	t.Ratio = ratio(d.Interval)
+}
+
+// ratio is an interval of logarithms as one of ratios.
+func ratio(i stat.Interval) *Interval {
+	return &Interval{Estimate: math.Exp(i.Center), Lo: math.Exp(i.Lo), Hi: math.Exp(i.Hi), N: i.N, OK: i.OK}
 }
 
 // inconclusive takes the verdict away, with a reason.

@@ -8,7 +8,8 @@ import (
 
 // The always-on rule: on the new side no repetition may break exclusion or
 // hang. Where something else went wrong, or the old side is broken, the cell
-// has no verdict.
+// has no verdict. Nor has one whose new side did nothing at all in more
+// repetitions than the old, see idle.
 
 // findings are what is wrong with a cell, given the outcomes of a side's
 // repetitions.
@@ -36,14 +37,18 @@ func findings(cell, side string, outcomes map[string]int) []Finding {
 
 // String is "violation in 3 of 16 repetitions of the new side".
 func (f Finding) String() string {
+	if f.Outcome == outcomeIdle {
+		return fmt.Sprintf("no operation in %d of %d repetitions of the new side, but only in %d of the old", f.Reps, f.Of, f.Old)
+	}
 	return fmt.Sprintf("%s in %d of %d repetitions of the %s side", f.Outcome, f.Reps, f.Of, f.Side)
 }
 
 // spoil takes a test's verdict away if its cell has a finding: the figures of
-// a lock that does not work say nothing.
+// a lock that does not work say nothing. Those of one that stood still are
+// figures.
 func (t *Test) spoil(fs []Finding) {
 	for _, f := range fs {
-		if f.Cell == t.Cell.Name {
+		if f.Cell == t.Cell.Name && f.Outcome != outcomeIdle {
 			t.inconclusive(f.String())
 			return
 		}

@@ -63,7 +63,7 @@ func gateHeadline(res *gate.Result) string {
 func gateMethod(res *gate.Result) string {
 	text := fmt.Sprintf("alpha %s for the whole gate of %s", formatAlpha(res.Plan.Alpha), count(res.Plan.Tests, "test"))
 	if res.Kind == gate.KindFiles {
-		return text + "; two files, looked at once: Mann-Whitney intervals of the shift of logarithms"
+		return text + "; two files, looked at once: Mann-Whitney intervals of the shift of logarithms, less any drift that the controls leave possible" + gateLimits(res)
 	}
 	var looks []string
 	for _, l := range res.Plan.Looks {
@@ -73,7 +73,15 @@ func gateMethod(res *gate.Result) string {
 		return text + fmt.Sprintf("; a budget of %s proves nothing at that", count(res.Plan.Budget, "pair"))
 	}
 	return text + fmt.Sprintf("; looks at %s pairs, each at level %s: Hodges-Lehmann estimates with signed-rank bounds",
-		strings.Join(looks, ", "), formatAlpha(res.Plan.Looks[0].Alpha))
+		strings.Join(looks, ", "), formatAlpha(res.Plan.Looks[0].Alpha)) + gateLimits(res)
+}
+
+// gateLimits is what a limit's verdict is worth, "" without limits.
+func gateLimits(res *gate.Result) string {
+	if !slices.ContainsFunc(res.Tests, func(t gate.Test) bool { return t.Limit != nil }) {
+		return ""
+	}
+	return "; limits, medians of the new side, speak of this machine while it was measured"
 }
 
 func formatAlpha(a float64) string { return strconv.FormatFloat(a, 'g', 2, 64) }
@@ -174,6 +182,9 @@ func gateFigure(t gate.Test) (estimate, interval string) {
 	if !i.OK {
 		return format(i.Estimate), "-"
 	}
+	if c := t.Corrected; c != nil { // that the verdict rests on
+		return format(i.Estimate), format(c.Lo) + " to " + format(c.Hi)
+	}
 	return format(i.Estimate), format(i.Lo) + " to " + format(i.Hi)
 }
 
@@ -199,20 +210,35 @@ func gateReps(t gate.Test) string {
 		if t.OldReps+t.NewReps == 0 {
 			return "0"
 		}
-		return fmt.Sprintf("%d/%d", t.OldReps, t.NewReps)
+		return fmt.Sprintf("%d/%d", t.OldReps, t.NewReps) + gateOdd(t)
 	}
 	text := strconv.Itoa(t.Pairs)
 	if t.Look != nil {
 		text = strconv.Itoa(t.Look.Pairs) // those that decided
 	}
+	return text + gateOdd(t)
+}
+
+// gateOdd is how many pairs or repetitions have no plain figure, in brackets:
+// " (2 dropped, 1 infinite)".
+func gateOdd(t gate.Test) string {
 	dropped := 0
 	for n := range maps.Values(t.Dropped) {
 		dropped += n
 	}
-	if dropped > 0 {
-		text += fmt.Sprintf(" (%d dropped)", dropped)
+	var parts []string
+	for _, odd := range []struct {
+		n    int
+		what string
+	}{{dropped, "dropped"}, {t.Infinite, "infinite"}, {t.MissingOld + t.MissingNew, "unknown"}} {
+		if odd.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", odd.n, odd.what))
+		}
 	}
-	return text
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // GateTable writes a verdict for a terminal, the verdict last.

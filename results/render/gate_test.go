@@ -46,6 +46,7 @@ func gateResult() *gate.Result {
 		Safety: []gate.Finding{
 			{Cell: "tas/workload=moderate/workers=2", Side: "new", Outcome: "violation", Reps: 3, Of: 16, Verdict: gate.Violation},
 			{Cell: "mcs/workload=moderate/workers=2", Side: "old", Outcome: "hang", Reps: 1, Of: 16, Verdict: gate.Inconclusive},
+			{Cell: "clh/workload=moderate/workers=2", Side: "new", Outcome: "no operation", Reps: 9, Of: 32, Old: 1, Verdict: gate.Inconclusive},
 		},
 		SafetyCells: 4, SafetyReps: 100,
 		Tests: []gate.Test{
@@ -54,6 +55,10 @@ func gateResult() *gate.Result {
 			test("mcs", gate.Inconclusive, "hang in 1 of 16 repetitions of the old side", ratio(0.95, 0, math.Inf(1))),
 			test("chan", gate.Inconclusive, "the threshold is inside the interval; about 2500 pairs would decide", ratio(40, 0.96, 99)),
 			test("\"q\"&'\\x'", gate.Inconclusive, "no samples", nil),
+			test("tas", gate.Inconclusive, "the threshold is inside the interval; 3 pairs lack the metric on the new side", func(t *gate.Test) {
+				ratio(0.99, 0, math.Inf(1))(t)
+				t.Pairs, t.Missing, t.MissingNew, t.Infinite = 30, 3, 3, 2
+			}),
 			test("mutex", gate.Inconclusive, "the threshold is inside the interval\r\nand so on", tail),
 		},
 		Notes: []string{"the run was interrupted"},
@@ -101,7 +106,7 @@ func TestGateJUnitNeverGreen(t *testing.T) {
 		"pass":         {bare(gate.Pass), 0, ""},
 		"fail":         {bare(gate.Fail), 1, "failure"},
 		"inconclusive": {bare(gate.Inconclusive), 1, "error"},
-		"violation":    {gateResult(), 7, ""},
+		"violation":    {gateResult(), 9, ""},
 		"nothing":      {nothing, 2, "error"},
 		"no tests":     {untested, 1, "error"},
 	} {
@@ -167,7 +172,7 @@ func TestGateGitHub(t *testing.T) {
 			t.Errorf("not a command: %q", l)
 		}
 	}
-	if want := 1 + 2 + 5; len(lines) != want {
+	if want := 1 + 3 + 6; len(lines) != want {
 		t.Errorf("%d commands, want %d: the whole, the findings, what did not pass\n%s", len(lines), want, out.String())
 	}
 	for v, want := range map[gate.Verdict]string{gate.Pass: "::notice ", gate.Inconclusive: "::warning ", gate.Fail: "::error "} {
@@ -201,13 +206,13 @@ func TestGateJSON(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Type != "verdict" || got.Verdict != "violation" || len(got.Tests) != 6 {
+	if got.Type != "verdict" || got.Verdict != "violation" || len(got.Tests) != 7 {
 		t.Errorf("got %+v", got)
 	}
 	if r := got.Tests[2].Ratio; r == nil || r.Hi != nil || r.Lo == nil || *r.Lo != 0 {
 		t.Errorf("an infinite bound is null, zero is zero: got %+v", r)
 	}
-	if got.Tests[4].Ratio != nil || got.Tests[5].Value == nil {
+	if got.Tests[4].Ratio != nil || got.Tests[6].Value == nil {
 		t.Error("a test without samples has no figures, one with a limit has a value")
 	}
 }
@@ -223,5 +228,23 @@ func TestChange(t *testing.T) {
 		if got := change(tc.ratio); got != tc.want {
 			t.Errorf("%g: got %q, want %q", tc.ratio, got, tc.want)
 		}
+	}
+}
+
+// TestGateFigureCorrected sees that the interval shown is the one that the
+// verdict rests on.
+func TestGateFigureCorrected(t *testing.T) {
+	test := gate.Test{Ratio: &gate.Interval{Estimate: 0.99, Lo: 0.98, Hi: 1, OK: true}, OldReps: 20, NewReps: 18, MissingNew: 2, Infinite: 1}
+	for _, tc := range []struct {
+		corrected *gate.Interval
+		want      string
+	}{{nil, "-2.0 % to 0 %"}, {&gate.Interval{Lo: 0.95, Hi: 1.02, OK: true}, "-5.0 % to +2.0 %"}} {
+		test.Corrected = tc.corrected
+		if estimate, got := gateFigure(test); estimate != "-1.0 %" || got != tc.want {
+			t.Errorf("corrected %+v: got %s, %s, want -1.0 %%, %s", tc.corrected, estimate, got, tc.want)
+		}
+	}
+	if got, want := gateReps(test), "20/18 (1 infinite, 2 unknown)"; got != want {
+		t.Errorf("repetitions: got %q, want %q", got, want)
 	}
 }
