@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"lockbench/internal/cell"
@@ -128,6 +129,9 @@ func output(ctx context.Context, path string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, programTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
+	// What the program may have started ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	var stdout, stderr limited
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

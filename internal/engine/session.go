@@ -36,10 +36,12 @@ type process struct {
 	conn   *cell.Conn
 	stdin  io.Closer
 	stderr *headBuffer
+	out    *os.File // its output, to be read
 	in     chan received
 	start  time.Time
 	waited chan struct{} // closed when the process is gone
 	err    error         // of Wait
+	swept  sync.Once     // its group is killed
 }
 
 type received struct {
@@ -53,6 +55,7 @@ const (
 	stopGrace    = 2 * time.Second // to drain after a stop
 	dumpGrace    = time.Second     // to write a goroutine dump
 	endGrace     = 2 * time.Second // to end after the record
+	readGrace    = time.Second     // to read what a killed child had said
 	startDelay   = 20 * time.Millisecond
 	maxDump      = 64 << 10
 )
@@ -90,7 +93,7 @@ func startProcess(c command, procs int, cpus []int) (*process, error) {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", c.path, err), r.Close(), w.Close(), stdin.Close())
 	}
 	w.Close()
-	p.stdin, p.conn = stdin, cell.NewConn(r, stdin)
+	p.stdin, p.conn, p.out = stdin, cell.NewConn(r, stdin), r
 	go func() {
 		defer r.Close()
 		defer close(p.in)
@@ -106,20 +109,32 @@ func startProcess(c command, procs int, cpus []int) (*process, error) {
 	return p, nil
 }
 
-// end closes the stream and makes sure that the process is gone.
+// end closes the stream and makes sure that the process is gone, and what it
+// started with it. Its output may be held open by somebody who left its group:
+// it is read until the grace is over, and no longer.
 func (p *process) end(grace time.Duration) {
 	p.stdin.Close()
-	t := time.AfterFunc(grace, func() { p.kill(syscall.SIGKILL) })
+	t := time.AfterFunc(grace, func() {
+		p.swept.Do(p.killGroup)
+		// An error means that the reader is done, and has closed it.
+		_ = p.out.SetReadDeadline(time.Now().Add(readGrace))
+	})
 	defer t.Stop()
 	for range p.in { // what it still has to say, until its output ends
 	}
 	<-p.waited
+	// Once: later its number may be another group's.
+	p.swept.Do(p.killGroup)
 }
 
 func (p *process) kill(sig syscall.Signal) {
 	// An error means that it is gone already.
 	_ = p.cmd.Process.Signal(sig)
 }
+
+// killGroup kills the child, if it is there still, and what it left in its
+// process group.
+func (p *process) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
 // dump asks for the goroutine dump and returns it. The stream stays open
 // meanwhile: its end would end the child. The runtime writes all stacks within
@@ -227,8 +242,14 @@ func (s *session) await(ctx context.Context, p *process, want string) (cell.Mess
 	limit := time.Duration(s.spec.TimeoutNS) + silenceGrace
 	silence := time.NewTimer(limit)
 	defer silence.Stop()
+	gone := p.waited
 	for {
 		select {
+		case <-gone:
+			// The process has ended, and whoever may still hold its output has
+			// nothing to say.
+			_ = p.out.SetReadDeadline(time.Now().Add(readGrace))
+			gone = nil
 		case <-ctx.Done():
 			for _, q := range s.children {
 				_ = q.conn.Send(cell.Message{Type: cell.MsgStop}) // it may be gone
@@ -258,7 +279,7 @@ func (s *session) await(ctx context.Context, p *process, want string) (cell.Mess
 // crashed makes the error of a child whose stream ended or broke.
 func (s *session) crashed(p *process, cause error) error {
 	grace := endGrace
-	if cause != nil && !errors.Is(cause, io.EOF) && !errors.Is(cause, io.ErrUnexpectedEOF) {
+	if cause != nil && !errors.Is(cause, io.EOF) && !errors.Is(cause, io.ErrUnexpectedEOF) && !errors.Is(cause, os.ErrDeadlineExceeded) {
 		grace = 0 // it speaks nonsense
 	}
 	p.end(grace)

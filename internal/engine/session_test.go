@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -51,6 +52,13 @@ func fakeChild(mode string) int {
 		time.Sleep(time.Hour)
 	case "silent":
 		time.Sleep(time.Hour)
+	case "parent": // leaves a process behind that holds its output open
+		c := exec.Command("sleep", grandchildSleep)
+		c.Stdout, c.Stderr = os.Stdout, os.Stderr
+		if c.Start() != nil {
+			return 8
+		}
+		return 0
 	}
 	m, err := conn.Receive()
 	if err != nil {
@@ -179,6 +187,45 @@ func TestSilentChildIsAHang(t *testing.T) {
 	if len(to.events) != 1 || to.events[0].Kind != "hang" || !strings.Contains(to.events[0].Dump, "time.Sleep") {
 		t.Errorf("no goroutine dump: %+v", to.events)
 	}
+}
+
+// TestGrandchildren: a process that a child left behind, with the child's output
+// open, ends with the repetition and does not hold it up.
+func TestGrandchildren(t *testing.T) {
+	if _, err := exec.LookPath("sleep"); err != nil {
+		t.Skip(err)
+	}
+	to := &sink{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runPlan(t, childRunner("parent", to), quick("mutex"))
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Minute): // the grandchild sleeps for ten
+		t.Fatal("the run waits for a grandchild")
+	}
+	for _, s := range to.samples {
+		if s.Outcome != results.OutcomeError {
+			t.Errorf("%s: got %s (%s), want an error: there was no record", s.Cell, s.Outcome, s.Reason)
+		}
+	}
+	for _, f := range must(filepath.Glob("/proc/[0-9]*/cmdline")) {
+		if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), grandchildSleep) {
+			t.Errorf("left behind: %q in %s", b, f)
+		}
+	}
+}
+
+// grandchildSleep are seconds that nobody else sleeps.
+const grandchildSleep = "600.123"
+
+func must(files []string, err error) []string {
+	if err != nil {
+		panic(err)
+	}
+	return files
 }
 
 func TestHangKeepsTheDump(t *testing.T) {
