@@ -139,7 +139,7 @@ func (d *Decision) look(p Plan, r *Rule, xs []float64, lacks []lack, l Look) {
 	d.alike(len(xs), eff)
 	d.blocked = slices.ContainsFunc(xs, math.IsNaN)
 	if d.Verdict == Pass {
-		if why := r.veto(xs, lacks, vetoAlpha/float64(max(1, p.Tests))); why != "" {
+		if why := r.veto(xs, lacks, p.vetoLevel(l)); why != "" {
 			d.Verdict, d.Reason, d.blocked = Inconclusive, why, true
 		}
 	}
@@ -183,8 +183,14 @@ const maxProjection = 100
 // the side of the threshold is there.
 func (d *Decision) project(r *Rule, what string) {
 	n := needed(r.bound(), d.Interval)
+	open := d.Interval.Hi // the end that holds the decision up
+	if d.Interval.Center > r.bound() {
+		open = d.Interval.Lo
+	}
 	switch {
 	case !d.Interval.OK || d.blocked:
+	case n == 0 && math.IsInf(open, 0):
+		d.Reason += ", whose end is infinite: in many " + what + " one side has nothing"
 	case n == 0:
 		d.Never = true
 		d.Reason += fmt.Sprintf("; never decided, with %d times the %s: the estimate is about the threshold", maxProjection, what)

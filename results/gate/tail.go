@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"lockbench/results"
 	"lockbench/results/pairs"
@@ -20,6 +21,20 @@ import (
 // is so at its last look, which is one comparison a test. It takes five bad pairs
 // without a good one with one test, eight with ten.
 const vetoAlpha = 0.05
+
+// suspectAlpha is the level of a veto at a look before the last: two bad pairs
+// without a good one are enough to look again, which costs pairs and nothing
+// else. A tail that has its share of 128 pairs may show twice in 32.
+const suspectAlpha = 0.25
+
+// vetoLevel is the level of the veto at a look.
+func (p Plan) vetoLevel(l Look) float64 {
+	level := vetoAlpha / float64(max(1, p.Tests))
+	if n := len(p.Looks); n > 0 && l.Pairs < p.Looks[n-1].Pairs && slices.Contains(p.Looks, l) {
+		return max(level, suspectAlpha)
+	}
+	return level
+}
 
 // vetoFactor is how much worse than allowed a bad pair is at least.
 const vetoFactor = 2

@@ -178,3 +178,71 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestTailPower counts the passes of a new side that stops in some repetitions,
+// which the interval alone lets pass as a rule.
+func TestTailPower(t *testing.T) {
+	const sessions, seed = 400, 23
+	rule := &Rule{Metric: metric(t, "wall_ns_per_op"), MaxRegression: 0.05}
+	for _, tc := range []struct{ share, most, least float64 }{{0, 1, 0.99}, {0.1, 0.4, 0}, {0.15, 0.15, 0}, {0.2, 0.08, 0}} {
+		for _, tests := range []int{1, 10} {
+			p, r := NewPlan(0.01, tests, 128), rand.New(rand.NewPCG(seed, uint64(tests)))
+			passes := 0
+			for range sessions {
+				xs := make([]float64, p.Budget)
+				for i := range xs {
+					if xs[i] = 0.014 * r.NormFloat64(); r.Float64() < tc.share {
+						xs[i] = math.Inf(1)
+					}
+				}
+				if p.Decide(rule, xs, true).Verdict == Pass {
+					passes++
+				}
+			}
+			t.Logf("stops in %g %%, %d tests: %d of %d pass", 100*tc.share, tests, passes, sessions)
+			if got := float64(passes) / sessions; got > tc.most || got < tc.least {
+				t.Errorf("stops in %g %%, %d tests: %d of %d pass, want %g to %g of them", 100*tc.share, tests, passes, sessions, tc.least, tc.most)
+			}
+		}
+	}
+}
+
+// TestReplayOdd sees that a recorded session with figures missing, repetitions
+// that stopped and pairs dropped has the verdict that it had while it ran.
+func TestReplayOdd(t *testing.T) {
+	const rules = "alpha: 0.05\nrules: [{metric: acquire_p99_ns, max-regression: 3%}, {name: l, metric: acquire_p99_ns, limit: 5060us}, {metric: throughput_ops_s, max-regression: 2%}]"
+	verdicts := map[Verdict]int{}
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 24))
+		missing, stops, dropped, budget := 0.5*r.Float64(), 0.2*r.Float64(), 0.4*r.Float64(), 16+r.IntN(80)
+		var samples []*results.Sample
+		live := spoiled(t, rules, budget, seed, func(r *rand.Rand, _ int, old, new *results.Sample) {
+			for _, s := range []*results.Sample{old, new} {
+				if r.Float64() < missing {
+					s.Acquire = nil
+				}
+			}
+			if r.Float64() < stops {
+				stop(new)
+			}
+			if slow := 200.0; r.Float64() < dropped {
+				new.CoherenceBeforeNS, new.CoherenceAfterNS = &slow, &slow
+			}
+			samples = append(samples, old, new)
+		})
+		replayed, err := Replay(parse(t, rules), recorded(t, budget, samples, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayed.Old, replayed.New, replayed.Notes = Side{}, Side{}, nil
+		if a, b := asJSON(t, live), asJSON(t, replayed); a != b {
+			t.Fatalf("seed %d: live\n%s\nreplayed\n%s", seed, a, b)
+		}
+		for _, x := range live.Tests {
+			verdicts[x.Verdict]++
+		}
+	}
+	if verdicts[Pass] == 0 || verdicts[Inconclusive] == 0 {
+		t.Errorf("verdicts %v: the sessions are all alike", verdicts)
+	}
+}
