@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,6 +71,15 @@ func (a *app) addPairedFlags(cmd *cobra.Command, base engine.Spec) *pairedFlags 
 	return f
 }
 
+// inputs are the files that a session reads and runs.
+func (f *pairedFlags) inputs() []string {
+	files := slices.Concat(f.old, f.new)
+	if f.file != "" {
+		files = append(files, f.file)
+	}
+	return files
+}
+
 // A pairing is an open paired session.
 type pairing struct {
 	session engine.Paired
@@ -79,9 +89,10 @@ type pairing struct {
 }
 
 // openPairing checks everything that can be wrong, opens the file and writes
-// the header; check may object to the plan, and set its repetitions. close must be
-// called in any case when the error is nil.
-func (a *app) openPairing(ctx context.Context, f *pairedFlags, o runOptions, check func(*engine.Plan) error) (_ *pairing, close func() error, err error) {
+// the header; check may object to the plan, and set its repetitions; inputs are
+// further files that the one to be written must not be. close must be called in any
+// case when the error is nil.
+func (a *app) openPairing(ctx context.Context, f *pairedFlags, o runOptions, inputs []string, check func(*engine.Plan) error) (_ *pairing, close func() error, err error) {
 	if err := checkProgress(o.progress); err != nil {
 		return nil, nil, err
 	}
@@ -102,7 +113,7 @@ func (a *app) openPairing(ctx context.Context, f *pairedFlags, o runOptions, che
 		return nil, nil, err
 	}
 	p := &pairing{sink: &recorder{builder: results.NewBuilder()}}
-	if close, err = p.sink.open(o); err != nil {
+	if close, err = p.sink.open(o, slices.Concat(f.inputs(), inputs)); err != nil {
 		return nil, nil, err
 	}
 	cal := engine.Calibrate(invariant(h))
@@ -177,7 +188,7 @@ func (a *app) ab(ctx context.Context, f *pairedFlags, o runOptions, c compareFla
 	if err != nil {
 		return err
 	}
-	p, close, err := a.openPairing(ctx, f, o, func(*engine.Plan) error { return nil })
+	p, close, err := a.openPairing(ctx, f, o, nil, func(*engine.Plan) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -196,6 +207,9 @@ func (a *app) ab(ctx context.Context, f *pairedFlags, o runOptions, c compareFla
 	}
 	p.show.finish()
 	a.conclude(p.sum)
+	if p.sum.Interrupted && p.sum.Done == 0 {
+		return nil // there is nothing to compare
+	}
 	return a.printPaired(p.sink.builder.Report().Runs[0], format, opts)
 }
 

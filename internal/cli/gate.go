@@ -107,7 +107,7 @@ func (a *app) gate(ctx context.Context, o gateOptions, f *pairedFlags, args []st
 	if err != nil {
 		return err
 	}
-	out, err := a.openGate(o)
+	out, err := a.openGate(o, slices.Concat(args, f.inputs()))
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (a *app) gate(ctx context.Context, o gateOptions, f *pairedFlags, args []st
 	if len(args) > 0 {
 		res, err = gateFiles(out.rules, args)
 	} else {
-		res, err = a.gateLive(ctx, f, o.run, out.rules, budget)
+		res, err = a.gateLive(ctx, f, o.run, out, budget)
 	}
 	var run *runtimeError
 	var usage *engine.UsageError
@@ -125,6 +125,8 @@ func (a *app) gate(ctx context.Context, o gateOptions, f *pairedFlags, args []st
 		return err
 	case err != nil:
 		return usageErr(err, "see: lockbench gate --help")
+	case res == nil:
+		return nil
 	}
 	interrupted := a.code == exitcode.Interrupted
 	err = out.finish(a, res)
@@ -161,14 +163,22 @@ type gateOutput struct {
 type gateFile struct {
 	format render.GateFormat
 	name   string
-	file   *os.File
-	fresh  bool // it was made here
-	done   bool
+	*outFile
+	done bool
 }
 
-// openGate reads the rules and opens the files of a verdict. Nothing is left
-// behind on an error.
-func (a *app) openGate(o gateOptions) (*gateOutput, error) {
+// names are the files of rules, first, and of verdicts.
+func (o *gateOutput) names() []string {
+	names := []string{o.rules.File}
+	for _, f := range o.files {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// openGate reads the rules and opens the files of a verdict, which may be none of
+// inputs. Nothing is left behind on an error.
+func (a *app) openGate(o gateOptions, inputs []string) (*gateOutput, error) {
 	out := &gateOutput{}
 	var err error
 	if out.format, err = lookupGateFormat("--format", o.format); err != nil {
@@ -181,7 +191,7 @@ func (a *app) openGate(o gateOptions) (*gateOutput, error) {
 		return nil, err
 	}
 	for _, text := range o.outs {
-		f, err := openGateFile(text, o.run.force, out.files)
+		f, err := openGateFile(text, o.run.force, inputs, out.names())
 		if err != nil {
 			out.close()
 			return nil, err
@@ -221,7 +231,7 @@ func readRules(path string) (*gate.Rules, error) {
 	return rules, nil
 }
 
-func openGateFile(text string, force bool, have []gateFile) (gateFile, error) {
+func openGateFile(text string, force bool, inputs, have []string) (gateFile, error) {
 	format, name, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
 		return gateFile{}, usageErr(fmt.Errorf("--out-format: %q: want FORMAT=FILE", text), "for instance markdown=summary.md")
@@ -231,23 +241,11 @@ func openGateFile(text string, force bool, have []gateFile) (gateFile, error) {
 	if f.format, err = lookupGateFormat("--out-format", format); err != nil {
 		return f, err
 	}
-	if slices.ContainsFunc(have, func(o gateFile) bool { return o.name == name }) {
+	if slices.Contains(have[1:], name) {
 		return f, usageErr(fmt.Errorf("--out-format: two formats for %s", name), "give each a file of its own")
 	}
-	flags := os.O_WRONLY | os.O_CREATE
-	st, err := os.Stat(name)
-	f.fresh = err != nil
-	if regular := err != nil || st.Mode().IsRegular(); regular && !force {
-		flags |= os.O_EXCL
-	}
-	if f.file, err = os.OpenFile(name, flags, 0o644); err != nil {
-		hint := "choose a path that you can write"
-		if errors.Is(err, os.ErrExist) {
-			hint = "choose another name, or replace the file with --force"
-		}
-		return f, usageErr(fmt.Errorf("--out-format: %w", err), hint)
-	}
-	return f, nil
+	f.outFile, err = openOut("--out-format", name, force, slices.Concat(inputs, have))
+	return f, err
 }
 
 // finish writes a verdict everywhere and sets the exit code.
@@ -256,7 +254,9 @@ func (o *gateOutput) finish(a *app, res *gate.Result) error {
 		return &runtimeError{fmt.Errorf("print the verdict: %w", err)}
 	}
 	for i := range o.files {
-		if err := o.files[i].write(res); err != nil {
+		f := &o.files[i]
+		f.done = true
+		if err := f.write(func(w io.Writer) error { return f.format.Write(w, res) }); err != nil {
 			return &runtimeError{fmt.Errorf("write the verdict to %s: %w", o.files[i].name, err)}
 		}
 	}
@@ -272,28 +272,12 @@ func (o *gateOutput) finish(a *app, res *gate.Result) error {
 	return nil
 }
 
-func (f *gateFile) write(res *gate.Result) error {
-	f.done = true
-	// The old content goes only now that there is a new one. Pipes and devices
-	// have none.
-	if st, err := f.file.Stat(); err == nil && st.Mode().IsRegular() {
-		if err := f.file.Truncate(0); err != nil {
-			return errors.Join(err, f.file.Close())
-		}
-	}
-	return errors.Join(f.format.Write(f.file, res), f.file.Close())
-}
-
 // close closes what no verdict was written to; a file that was made for one is
 // removed: empty, it would say nothing.
 func (o *gateOutput) close() {
 	for _, f := range o.files {
-		if f.done {
-			continue
-		}
-		_ = f.file.Close() // nothing was written
-		if f.fresh {
-			_ = os.Remove(f.name)
+		if !f.done {
+			f.abandon()
 		}
 	}
 }

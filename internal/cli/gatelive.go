@@ -66,9 +66,11 @@ const overtime = 1.25
 
 // gateLive measures pairs until every rule is decided or the budget is used up.
 // The verdict is that of the records: gate on the file of --out says the same.
-func (a *app) gateLive(ctx context.Context, f *pairedFlags, o runOptions, rules *gate.Rules, b budget) (res *gate.Result, err error) {
+// Interrupted before the first repetition, there is none.
+func (a *app) gateLive(ctx context.Context, f *pairedFlags, o runOptions, out *gateOutput, b budget) (res *gate.Result, err error) {
 	var g *gate.Gate
-	p, close, err := a.openPairing(ctx, f, o, func(plan *engine.Plan) (err error) {
+	rules := out.rules
+	p, close, err := a.openPairing(ctx, f, o, out.names(), func(plan *engine.Plan) (err error) {
 		if plan.Spec.Reps, err = b.inPairs(plan); err != nil {
 			return err
 		}
@@ -104,6 +106,10 @@ func (a *app) gateLive(ctx context.Context, f *pairedFlags, o runOptions, rules 
 	p.show.finish()
 	if p.sum.Interrupted {
 		a.code = exitcode.Interrupted
+		fmt.Fprintf(a.env.Stderr, "lockbench: interrupted after %d of at most %d repetitions\n", p.sum.Done, p.sum.Total)
+		if p.sum.Done == 0 {
+			return nil, nil
+		}
 	}
 	return gate.Replay(rules, p.sink.builder.Report())
 }

@@ -7,11 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"lockbench/results"
 )
 
-// An outFile is a file that --out names. It is opened before anything is read or
+// An outFile is a file for a report or a verdict. It is opened before anything is read or
 // computed, so that a path which cannot be written costs nothing; its old
 // content is there until the new one is written.
 type outFile struct {
@@ -19,11 +20,14 @@ type outFile struct {
 	fresh, regular bool
 }
 
-// openOut opens path. An existing regular file needs force, and may not be one
-// of inputs: it would be gone when it is read.
-func openOut(path string, force bool, inputs []string) (*outFile, error) {
+// openOut opens path, which the named flag gave. An existing regular file needs
+// force, and may not be one of inputs.
+func openOut(flag, path string, force bool, inputs []string) (*outFile, error) {
 	bad := func(err error, hint string) error {
-		return usageErr(fmt.Errorf("--out: %s: %w", results.Printable(path), err), hint)
+		return usageErr(fmt.Errorf("%s: %s: %w", flag, results.Printable(path), err), hint)
+	}
+	if err := notAnInput(flag, path, inputs); err != nil {
+		return nil, err
 	}
 	o := &outFile{regular: true}
 	st, err := os.Stat(path)
@@ -32,11 +36,6 @@ func openOut(path string, force bool, inputs []string) (*outFile, error) {
 		o.regular = st.Mode().IsRegular()
 	case errors.Is(err, fs.ErrNotExist):
 		o.fresh = true
-	}
-	for _, in := range inputs {
-		if in, e := os.Stat(in); err == nil && e == nil && os.SameFile(st, in) && o.regular {
-			return nil, bad(errors.New("is one of the files to be read"), "choose another name")
-		}
 	}
 	flags := os.O_WRONLY | os.O_CREATE
 	if o.regular && !force {
@@ -78,4 +77,33 @@ func (o *outFile) abandon() {
 	if o.fresh {
 		os.Remove(o.file.Name())
 	}
+}
+
+// notAnInput refuses a file to be written that is read, run or written otherwise,
+// by whatever name: it would be gone when it is wanted. Directories among inputs
+// are the files in them.
+func notAnInput(flag, path string, inputs []string) error {
+	st, err := os.Stat(path)
+	if err != nil || !st.Mode().IsRegular() {
+		return nil // a new file, a pipe or a device
+	}
+	for _, in := range inputs {
+		same := false
+		// What cannot be looked at is somebody else's error to report.
+		_ = filepath.WalkDir(in, func(_ string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil
+			}
+			if info, err := os.Stat(in); err == nil && !info.IsDir() {
+				same = same || os.SameFile(st, info) // a link is followed
+			} else if info, err := d.Info(); err == nil {
+				same = same || os.SameFile(st, info)
+			}
+			return nil
+		})
+		if same {
+			return usageErr(fmt.Errorf("%s: %s: is one of the files to be read, run or written", flag, results.Printable(path)), "choose another name")
+		}
+	}
+	return nil
 }

@@ -149,6 +149,52 @@ func TestFirstInterruptStops(t *testing.T) {
 	}
 }
 
+// TestInterruptBeforeThePair: ab and gate have nothing to say then, and say that
+// they were interrupted, not that something is wrong with the input.
+func TestInterruptBeforeThePair(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Programs are started without the variable that makes the test binary one.
+	program := filepath.Join(t.TempDir(), "lockbench")
+	if err := os.Symlink(exe, program); err != nil {
+		t.Fatal(err)
+	}
+	rules := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(rules, []byte("rules:\n  - {lock: mutex, metric: throughput_ops_s, max-regression: 5%}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range [][]string{{"ab", "--reps", "20"}, {"gate", "--rules", rules}} {
+		out := filepath.Join(t.TempDir(), "i.jsonl")
+		s := start(t, append(verb, "--old", program, "--new", program, "--lock", "mutex", "--workload", "uncontended", "--duration", "60s", "--out", out)...)
+		// Its first children only say what they are; the one that measures is
+		// there when the file has its header.
+		for end := time.Now().Add(guard); ; time.Sleep(10 * time.Millisecond) {
+			if st, err := os.Stat(out); err == nil && st.Size() > 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: no header; stderr: %s", verb[0], &s.stderr)
+			}
+		}
+		kid := child(t, s.cmd.Process.Pid)
+		if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if code := s.wait(t); code != 130 {
+			t.Errorf("%s: exit %d, want 130; stderr: %s", verb[0], code, &s.stderr)
+		}
+		gone(t, kid)
+		if text := s.stderr.String(); strings.Contains(text, "error:") || !strings.Contains(text, "interrupted after 0 of") {
+			t.Errorf("%s: stderr: %s", verb[0], text)
+		}
+		if s.stdout.Len() > 0 {
+			t.Errorf("%s: printed %s", verb[0], &s.stdout)
+		}
+	}
+}
+
 func TestSecondInterruptQuits(t *testing.T) {
 	s := start(t, collapsed...)
 	kid := child(t, s.cmd.Process.Pid)

@@ -68,7 +68,7 @@ func (a *app) report(files []string, o reportOptions) (err error) {
 	}
 	var out *outFile
 	if o.out != "" {
-		if out, err = openOut(o.out, o.force, files); err != nil {
+		if out, err = openOut("--out", o.out, o.force, files); err != nil {
 			return err
 		}
 	}

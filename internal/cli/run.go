@@ -94,7 +94,14 @@ func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
 		return &runtimeError{fmt.Errorf("find this program's own file: %w", err)}
 	}
 	sink := &recorder{builder: results.NewBuilder(histograms(format)...)}
-	closeOut, err := sink.open(o)
+	inputs := []string{self}
+	if f.file != "" {
+		inputs = append(inputs, f.file)
+	}
+	for _, path := range plan.Spec.Runners {
+		inputs = append(inputs, path)
+	}
+	closeOut, err := sink.open(o, inputs)
 	if err != nil {
 		return err
 	}
@@ -218,12 +225,16 @@ type recorder struct {
 const inMemory = "this run"
 
 // open opens the results file, if one is asked for, and returns what closes it.
-func (r *recorder) open(o runOptions) (close func() error, err error) {
+// inputs are files that it must not be.
+func (r *recorder) open(o runOptions, inputs []string) (close func() error, err error) {
 	if o.outGiven && o.out == "" {
 		return nil, usageErr(errors.New("--out: the name of the file is empty"), "leave --out away to keep no records")
 	}
 	if o.out == "" {
 		return func() error { return nil }, nil
+	}
+	if err := notAnInput("--out", o.out, inputs); err != nil {
+		return nil, err
 	}
 	if r.file, err = results.Create(o.out, o.force); err != nil {
 		return nil, usageErr(err, "see: --help") // the store has hints of its own
