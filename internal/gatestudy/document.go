@@ -75,6 +75,7 @@ func (st *study) document() string {
 	section("What was measured", st.about())
 	section("Verdicts of replayed gates", st.verdicts(metric))
 	section("Live gates", st.liveTable())
+	section("What layout alone does", st.layoutTable())
 	section("Lock by lock", st.lockTable())
 	section("Slowdowns, lock by lock", st.slowTable())
 	section("Looking whenever one likes", st.looksTable())
@@ -109,13 +110,36 @@ func (st *study) about() string {
 	if st.old {
 		b.WriteString("- the programs were built from other sources than there are now; the gates that were replayed are those of now\n")
 	}
+	for _, p := range st.parts {
+		if n := len(p.rec.bad); n > 0 {
+			fmt.Fprintf(&b, "- **%s: %d of %d repetitions did not end well: %s**\n", p.title, n, p.rec.samples, some(p.rec.bad))
+		}
+	}
+	if n := len(st.lost); n > 0 {
+		fmt.Fprintf(&b, "- **%d of %d live gates have no verdict: %s**\n", n, n+len(st.live), some(st.lost))
+	}
 	for _, name := range partNames() {
 		if err := st.failed[name]; err != nil {
-			fmt.Fprintf(&b, "- **not measured: %s: %s**\n", name, results.Printable(strings.Join(strings.Fields(err.Error()), " ")))
+			fmt.Fprintf(&b, "- **not measured: %s: %s**\n", name, oneLine(err.Error()))
 		}
 	}
 	return b.String()
 }
+
+// some is the first lines of many.
+func some(lines []string) string {
+	const most = 5
+	var out []string
+	for _, l := range lines[:min(most, len(lines))] {
+		out = append(out, oneLine(l))
+	}
+	if n := len(lines) - most; n > 0 {
+		out = append(out, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(out, "; ")
+}
+
+func oneLine(s string) string { return results.Printable(strings.Join(strings.Fields(s), " ")) }
 
 func looksText(p gate.Plan) string {
 	var parts []string
@@ -123,91 +147,6 @@ func looksText(p gate.Plan) string {
 		parts = append(parts, fmt.Sprint(l.Pairs))
 	}
 	return strings.Join(parts, ", ") + " pairs"
-}
-
-// verdicts is the table of gates.
-func (st *study) verdicts(metric string) string {
-	var rows [][]string
-	row := func(title, fails string, t *tally) {
-		rows = append(rows, []string{title, fails, t.of(gate.Inconclusive).text(),
-			fmt.Sprintf("%.0f, %.0f", quantile(t.pairs, 0.5), quantile(t.pairs, 0.9)),
-			minutes(quantile(t.seconds, 0.5)) + ", " + minutes(quantile(t.seconds, 0.9)),
-			fmt.Sprintf("%.0f", t.blocks)})
-	}
-	for _, p := range st.parts {
-		switch {
-		case p.name == partContended:
-		case p.slowdown == 0:
-			row(p.title, p.whole[metric].alarms().text(), p.whole[metric])
-			if t := p.single[metric]; t != nil {
-				row(fmt.Sprintf("one such build a side, budget %d", t.budget), t.alarms().text(), t)
-			}
-		}
-	}
-	var b strings.Builder
-	if len(rows) > 0 {
-		b.WriteString("Without a slowdown, whole gates:\n\n")
-		b.WriteString(table([]string{"new against old", "false alarms (at most 1 %)", "inconclusive", "pairs: median, p90", "minutes", "disjoint blocks"}, rows))
-	}
-	rows = nil
-	for _, p := range st.parts {
-		if p.slowdown == 0 {
-			continue
-		}
-		t := p.whole[metric]
-		var pairs []float64
-		for _, c := range t.cells {
-			pairs = append(pairs, c.pairs...)
-		}
-		rows = append(rows, []string{p.title, t.cellsOf(gate.Fail).text(), fmt.Sprintf("%.0f %%", 100*p.target), t.cellsOf(gate.Pass).text(),
-			t.alarms().text(), fmt.Sprintf("%.0f, %.0f", quantile(pairs, 0.5), quantile(pairs, 0.9)),
-			minutes(quantile(t.seconds, 0.5)) + ", " + minutes(quantile(t.seconds, 0.9)), fmt.Sprintf("%.0f", t.blocks)})
-	}
-	if len(rows) > 0 {
-		if b.Len() > 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString("With every lock slower, lock by lock in each gate:\n\n")
-		b.WriteString(table([]string{"planted", "found", "at least", "passed", "gates that fail", "pairs a lock: median, p90", "minutes a gate", "disjoint blocks"}, rows))
-	}
-	return b.String()
-}
-
-// liveTable is the gates that were run.
-func (st *study) liveTable() string {
-	if len(st.live) == 0 {
-		return ""
-	}
-	var rows [][]string
-	wrong := 0
-	for _, s := range st.o.sessions() {
-		var t tally
-		var seconds []float64
-		for _, g := range st.live {
-			if g.Session == s.name {
-				t.add(g.Result, func(gate.Test) float64 { return 0 })
-				seconds = append(seconds, g.Seconds)
-				if g.wrong(s) {
-					wrong++
-				}
-			}
-		}
-		if t.gates == 0 {
-			continue
-		}
-		rows = append(rows, []string{s.title, t.alarms().text(), t.of(gate.Inconclusive).text(), t.cellsOf(gate.Fail).text(), t.cellsOf(gate.Pass).text(),
-			fmt.Sprintf("%.0f, %.0f", quantile(t.pairs, 0.5), quantile(t.pairs, 1)), minutes(quantile(seconds, 0.5)) + ", " + minutes(quantile(seconds, 1))})
-	}
-	return fmt.Sprintf("Wrong: %s (failed without a slowdown, or passed with one).\n\n", share{wrong, len(st.live)}.text()) +
-		table([]string{"new against old", "failed", "inconclusive", "locks failed", "locks passed", "pairs: median, most", "minutes"}, rows)
-}
-
-// wrong reports whether the verdict is false. Inconclusive is not.
-func (g *liveGate) wrong(s session) bool {
-	if s.slowdown > 0 {
-		return g.Result.Verdict == gate.Pass
-	}
-	return g.Result.Verdict == gate.Fail || g.Result.Verdict == gate.Violation
 }
 
 // looksTable is the reason for the method.
@@ -221,7 +160,7 @@ func (st *study) looksTable() string {
 	if len(rows) == 0 {
 		return ""
 	}
-	return "Gates over the same blocks of the same program's recording that fail, at the study's threshold, and where any slowdown would count:\n\n" +
+	return "Gates over the same program's recording, the order within pairs drawn anew, that fail: at the study's threshold, and where any slowdown would count. All ways see the same pairs.\n\n" +
 		table([]string{"way", "allowed", "false alarms"}, rows)
 }
 

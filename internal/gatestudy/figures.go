@@ -8,9 +8,13 @@ import (
 	"lockbench/results/gate"
 )
 
-// liveFigure counts the live gates with a false verdict. Their share could not
-// be bounded by 1 % with some 30 gates: even without any, the bound is 12 %.
-const liveFigure = "gate_live_wrong"
+// The figures of live gates are counts of false verdicts: gates that fail without
+// a slowdown, and cells that pass with one. Their shares could not be bounded
+// by 1 % with some 30 gates: even of 15 without any, the bound is 22 %.
+const (
+	liveAlarmsFigure = "gate_live_false_alarms"
+	livePassesFigure = "gate_live_false_passes"
+)
 
 func alarmFigure(p part, single bool) string {
 	if single {
@@ -32,7 +36,7 @@ func (st *study) figures() []figure.Figure {
 		if p == nil {
 			p = &part{session: s}
 		}
-		percent := func(f figure.Figure, of func(*tally) share, by map[string]*tally) figure.Figure {
+		percent := func(f figure.Figure, of func(*tally) share, by map[string]*tally, trials string) figure.Figure {
 			f.Unit, f.Limit = "pct", 100*f.Limit
 			t := by[metric]
 			if t == nil {
@@ -40,20 +44,26 @@ func (st *study) figures() []figure.Figure {
 			}
 			v := of(t)
 			lo, hi := v.bounds()
-			return f.Measured(100*v.value(), 100*lo, 100*hi, fmt.Sprintf("%.0f %% bounds (Clopper-Pearson)", 100*confidence), v.n)
+			return f.Measured(100*v.value(), 100*lo, 100*hi, fmt.Sprintf("%.0f %% bounds (Clopper-Pearson) over %s,", 100*confidence, trials), v.n)
 		}
 		if s.slowdown > 0 {
 			out = append(out, percent(figure.Figure{Name: foundFigure(*p), Op: figure.AtLeast, Limit: s.target},
-				func(t *tally) share { return t.cellsOf(gate.Fail) }, p.whole))
+				func(t *tally) share { return t.cellsOf(gate.Fail) }, p.cells, "tests of single cells, one after the other"))
 			continue
 		}
-		out = append(out, percent(figure.Figure{Name: alarmFigure(*p, false), Op: figure.AtMost, Limit: alarmTarget}, (*tally).alarms, p.whole))
-		if len(s.old)*len(s.new) > 1 {
-			out = append(out, percent(figure.Figure{Name: alarmFigure(*p, true), Op: figure.AtMost, Limit: alarmTarget}, (*tally).alarms, p.single))
+		alarms := func(single bool) figure.Figure {
+			return figure.Figure{Name: alarmFigure(*p, single), Op: figure.AtMost, Limit: alarmTarget}
 		}
+		if len(s.old)*len(s.new) > 1 {
+			out = append(out, percent(alarms(false), (*tally).alarms, p.apart, "gates one after the other"),
+				percent(alarms(true), (*tally).alarms, p.one, "gates that share builds"))
+			continue
+		}
+		out = append(out, percent(alarms(false), (*tally).alarms, p.drawn, "gates with the order within pairs drawn anew"))
 	}
 	if st.o.wants(partLive) && st.o.live > 0 {
-		out = append(out, st.liveCount())
+		alarms, passes := st.liveCounts()
+		out = append(out, st.liveFigure(liveAlarmsFigure, "gates", alarms), st.liveFigure(livePassesFigure, "cells", passes))
 	}
 	return out
 }
@@ -65,18 +75,38 @@ func (st *study) why(part string) error {
 	return errors.New("not measured")
 }
 
-func (st *study) liveCount() figure.Figure {
-	f := figure.Figure{Name: liveFigure, Unit: "gates", Op: figure.AtMost, Limit: 0}
-	if st.failed[partLive] != nil || len(st.live) == 0 {
-		return f.Failed(st.why(partLive))
-	}
-	wrong := 0
+// liveCounts are the gates without a slowdown that failed, and the cells with
+// one that passed.
+func (st *study) liveCounts() (alarms, passes share) {
 	for _, s := range st.o.sessions() {
-		for _, g := range st.live {
-			if g.Session == s.name && g.wrong(s) {
-				wrong++
-			}
+		t := st.liveTally(s)
+		if s.slowdown == 0 {
+			alarms.k, alarms.n = alarms.k+t.alarms().k, alarms.n+t.gates
+			continue
+		}
+		p := t.cellsOf(gate.Pass)
+		passes.k, passes.n = passes.k+p.k, passes.n+p.n
+	}
+	return alarms, passes
+}
+
+// liveTally is what the live gates of a session came to.
+func (st *study) liveTally(s session) *tally {
+	t := &tally{}
+	for _, g := range st.live {
+		if g.Session == s.name {
+			t.add(g.Result, func(gate.Test) float64 { return 0 })
+			t.seconds[len(t.seconds)-1] = g.Seconds
 		}
 	}
-	return f.Measured(float64(wrong), float64(wrong), float64(wrong), "counted", len(st.live))
+	return t
+}
+
+func (st *study) liveFigure(name, unit string, wrong share) figure.Figure {
+	f := figure.Figure{Name: name, Unit: unit, Op: figure.AtMost, Limit: 0}
+	if st.failed[partLive] != nil || wrong.n == 0 {
+		return f.Failed(st.why(partLive))
+	}
+	v := float64(wrong.k)
+	return f.Measured(v, v, v, "counted", wrong.n)
 }

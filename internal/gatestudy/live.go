@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,9 @@ type liveGate struct {
 	Sums    []string     `json:"sha256"`
 	Result  *gate.Result `json:"result"`
 }
+
+// errNoVerdict is about a gate that ended without one.
+var errNoVerdict = errors.New("no verdict")
 
 // runLive runs one gate, or takes the one that is there.
 func (st *study) runLive(ctx context.Context, n int, s session) (*liveGate, error) {
@@ -60,13 +64,13 @@ func (st *study) runLive(ctx context.Context, n int, s session) (*liveGate, erro
 	g := &liveGate{Session: s.name, Number: n, Seconds: time.Since(began).Seconds(), Sums: sums, Result: new(gate.Result)}
 	code, ended := exitCode(runErr)
 	if !ended {
-		return nil, fmt.Errorf("lockbench gate: %w", runErr)
+		return nil, fmt.Errorf("%w: lockbench gate: %w", errNoVerdict, runErr)
 	}
 	if err := json.Unmarshal(stdout.Bytes(), g.Result); err != nil {
-		return nil, fmt.Errorf("lockbench gate ended with exit code %d and no verdict: %w", code, err)
+		return nil, fmt.Errorf("%w: lockbench gate ended with exit code %d: %w", errNoVerdict, code, err)
 	}
 	if want, known := exitCodes()[g.Result.Verdict]; !known || want != code {
-		return nil, fmt.Errorf("lockbench gate says %q and ends with exit code %d", g.Result.Verdict, code)
+		return nil, fmt.Errorf("%w: lockbench gate says %q and ends with exit code %d", errNoVerdict, g.Result.Verdict, code)
 	}
 	text, err := json.Marshal(g)
 	if err != nil {

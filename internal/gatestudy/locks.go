@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"lockbench/results/gate"
@@ -60,7 +59,7 @@ func (st *study) slowTable() string {
 	for _, p := range st.parts {
 		if p.slowdown > 0 {
 			slow = append(slow, p)
-			header = append(header, p.title+": units", "true size, %", "found, % (pairs)")
+			header = append(header, p.title+": units", "true size, %", "found (pairs)")
 		}
 	}
 	if len(slow) == 0 {
@@ -74,12 +73,13 @@ func (st *study) slowTable() string {
 			if err != nil {
 				continue // the program could not have been built
 			}
-			c := p.whole[metric].cells[slices.IndexFunc(p.whole[metric].cells, func(c cellTally) bool { return c.lock == op.lock })]
-			row = append(row, fmt.Sprint(units), changes(p.spreads[i].centre), fmt.Sprintf("%s (%.0f)", pct(share{c.verdict[gate.Fail], p.whole[metric].gates}.value()), quantile(c.pairs, 0.5)))
+			c := p.cells[metric].cell(op.lock)
+			found := c.of(gate.Fail)
+			row = append(row, fmt.Sprint(units), changes(p.spreads[i].centre), fmt.Sprintf("%d of %d (%.0f)", found.k, found.n, quantile(c.pairs, 0.5)))
 		}
 		rows = append(rows, row)
 	}
-	return "Units of extra work; the true size, by all recorded pairs, with a 95 % interval; the share of gates that find it (pairs to a verdict, median).\n\n" + table(header, rows)
+	return "Units of extra work; the true size, by all recorded pairs, with a 95 % interval; how many tests one after the other find it (pairs to a verdict, median).\n\n" + table(header, rows)
 }
 
 // contendedTable is what a gate could do with contended cells.
@@ -88,14 +88,14 @@ func (st *study) contendedTable() string {
 	if p == nil {
 		return ""
 	}
-	t := p.whole[metric]
+	t := p.drawn[metric]
 	var rows [][]string
 	for i, c := range p.rec.cells {
 		s := p.spreads[i]
 		a, f := st.needs(s.sigma, -math.Log1p(threshold), 0.8), st.needs(s.sigma, gap(0.05), 0.8)
 		rows = append(rows, []string{unprefixed(c.Lock), num.Whole(100 * s.sigma), num.Whole(100 * p.others[i].sigma), fmt.Sprintf("%+.2f", s.lag), changes(s.centre), fmt.Sprint(c.dropped()), count(a), count(f)})
 	}
-	return fmt.Sprintf("%d workers. False alarms: %s; inconclusive: %s. Pairs are those with which four of five gates would pass an equal program, and find a slowdown of 5 %%.\n\n",
+	return fmt.Sprintf("%d workers. Gates with the order within pairs drawn anew: false alarms %s; inconclusive %s. Pairs are those with which four of five gates would pass an equal program, and find a slowdown of 5 %%.\n\n",
 		p.workers, t.alarms().text(), t.of(gate.Inconclusive).text()) +
 		table([]string{"lock", "spread, %", "of cpu, %", "lag 1", "change, %", "dropped", "pairs to pass", "pairs to find 5 %"}, rows)
 }
@@ -130,20 +130,29 @@ func (st *study) remedy(name string) string {
 		switch {
 		case p.slowdown > 0 && name == foundFigure(p):
 			return st.remedyFound(p)
-		case p.slowdown == 0 && name == alarmFigure(p, false):
-			return remedyAlarms(p.whole[metric].alarms(), st.o.gates)
-		case p.slowdown == 0 && p.single[metric] != nil && name == alarmFigure(p, true):
-			text := remedyAlarms(p.single[metric].alarms(), st.o.gates)
-			if p.single[metric].alarms().value() > alarmTarget {
+		case p.slowdown > 0:
+		case name == alarmFigure(p, false) && p.drawn[metric] != nil:
+			return remedyAlarms(p.drawn[metric].alarms()) + " Each is drawn from the recording (-gates)."
+		case name == alarmFigure(p, false) && p.apart[metric] != nil:
+			t := p.apart[metric]
+			n := trialsNeeded(t.alarms())
+			text := remedyAlarms(t.alarms())
+			if n > 0 {
+				pairs := float64(n) * float64(p.pairs) / float64(t.gates)
+				text += fmt.Sprintf(" As long as these, they take %.0f pairs (-pairs), some %.1f hours, and other builds for each: these share %d builds a side.",
+					pairs, pairs*p.rec.seconds()/3600, len(p.new))
+			}
+			return text
+		case name == alarmFigure(p, true) && p.one[metric] != nil:
+			t := p.one[metric]
+			text := remedyAlarms(t.alarms()) + fmt.Sprintf(" Independent are pairs of builds that no other gate uses: here there are %d.", min(len(p.old), len(p.new)))
+			if t.alarms().k > 0 {
 				text += remedyLayout(p)
 			}
 			return text
 		}
 	}
-	if err := st.failed[partLive]; err != nil && name == liveFigure {
-		return "It could not be measured."
-	}
-	if name == liveFigure && len(st.live) > 0 {
+	if (name == liveAlarmsFigure || name == livePassesFigure) && len(st.live) > 0 && st.failed[partLive] == nil {
 		return "See the table of live gates: which they were, and what their locks came to."
 	}
 	return "It could not be measured."
@@ -155,9 +164,7 @@ func (st *study) remedyFound(p part) string {
 	var short []string
 	var pairs []float64
 	for i, op := range st.ops {
-		t := p.whole[metric]
-		c := t.cells[slices.IndexFunc(t.cells, func(c cellTally) bool { return c.lock == op.lock })]
-		if (share{c.verdict[gate.Fail], t.gates}).value() >= p.target {
+		if p.cells[metric].cell(op.lock).of(gate.Fail).value() >= p.target {
 			continue
 		}
 		// The size is what was planted, unless the recording knows better: an
@@ -171,34 +178,47 @@ func (st *study) remedyFound(p part) string {
 		short = append(short, fmt.Sprintf("%s %s", unprefixed(op.lock), count(n)))
 	}
 	if len(short) == 0 {
-		return "Every lock reaches it; its bound needs more gates (-gates)."
+		return fmt.Sprintf("Every lock reaches it; the bound needs more tests: %d in a row that all find it, or more with misses among them; here are %d of %d pairs (-slow-pairs).",
+			inARow(1-p.target), p.cells[metric].cellsOf(gate.Fail).n, p.pairs)
 	}
 	most, never := need(pairs)
 	text := fmt.Sprintf("By the spread in that recording it takes, in pairs: %s.", strings.Join(short, ", "))
-	if most > 0 {
+	switch {
+	case most > float64(st.o.budget):
 		text += fmt.Sprintf(" A budget of %s pairs would do, some %s minutes a gate at most.", count(most), minutes(most*p.rec.seconds()))
+	case most > 0:
+		text += " The budget has as many: the misses are chance, or repetitions that the spread does not show. More tests would tell (-slow-pairs)."
 	}
 	if never {
 		text += " Where no number is given, the true size is below the threshold: no test can find it."
 	}
-	return text + fmt.Sprintf(" By %s gates over the same pairs find %s.", otherMetric, p.whole[otherMetric].cellsOf(gate.Fail).text())
+	return text + fmt.Sprintf(" By %s, tests of the same pairs find %s.", otherMetric, p.cells[otherMetric].cellsOf(gate.Fail).text())
 }
 
 // remedyAlarms tells too few gates from too many alarms.
-func remedyAlarms(s share, gates int) string {
+func remedyAlarms(s share) string {
 	if s.value() > alarmTarget {
 		return "More gates fail than may."
 	}
-	// The bound is beyond the target because few gates prove little: with as
-	// few alarms as there are, so many gates would do.
-	n := gates
-	for ; n < 1_000_000; n += max(1, n/50) {
-		k := int(math.Round(s.value() * float64(n)))
-		if _, hi := (share{k, n}).bounds(); hi <= alarmTarget {
-			return fmt.Sprintf("The share meets the target, its bound does not: some %d gates would prove it (-gates).", n)
-		}
+	if n := trialsNeeded(s); n > 0 {
+		return fmt.Sprintf("The share meets the target, its bound does not: if it stays, %d independent gates would prove it.", n)
 	}
 	return "The share is too near to the target to be proved."
+}
+
+// trialsNeeded is with how many trials the bound would meet the target, as few
+// of them being alarms as there are; 0 = none that could be run.
+func trialsNeeded(s share) int {
+	if s.k == 0 {
+		return max(s.n, inARow(alarmTarget))
+	}
+	for n := max(1, s.n); n < 1_000_000; n += max(1, n/50) {
+		k := int(math.Round(s.value() * float64(n)))
+		if _, hi := (share{k, n}).bounds(); hi <= alarmTarget {
+			return n
+		}
+	}
+	return 0
 }
 
 // remedyLayout says how large the effect of the layout is.

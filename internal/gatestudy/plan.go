@@ -24,6 +24,7 @@ type program struct {
 	slowdown float64
 	units    uint32 // of extra work on every lock, without a slowdown
 	layout   int    // seed of the order of functions, 0 = the linker's own
+	copyOf   string // it is the file of the program of this name; "" = a build of its own
 }
 
 // The parts of the study. partLive is no recording.
@@ -62,6 +63,12 @@ func partNames() []string {
 // base has wrapped locks without extra work.
 func base() program { return program{name: "base"} }
 
+// again is the same file as base, at another path, of another length: where a
+// program's file is moves what the kernel puts on its stack (T. Mytkowicz et
+// al., "Producing wrong data without doing anything obviously wrong!", ASPLOS
+// 2009, section 4), and no gate in use compares a file with itself.
+func again() program { return program{name: "base-again-at-a-longer-path", copyOf: base().name} }
+
 // sessions are the recordings, in their order, after the probes.
 func (o options) sessions() []session {
 	var old, new []program
@@ -70,16 +77,16 @@ func (o options) sessions() []session {
 		old = append(old, program{name: fmt.Sprintf("layout-old%d", i+1), layout: seed + 1})
 		new = append(new, program{name: fmt.Sprintf("layout-new%d", i+1), layout: seed + 2})
 	}
-	b := []program{base()}
+	b, same := []program{base()}, []program{again()}
 	all := []session{
-		{name: partSame, title: "the same program", old: b, new: b, workers: o.workers, pairs: o.pairs},
+		{name: partSame, title: "the same program", old: b, new: same, workers: o.workers, pairs: o.pairs},
 		{name: partLayouts, title: "builds with different layout", old: old, new: new, workers: o.workers, pairs: o.pairs},
 	}
-	for _, p := range slowdowns() {
+	for i, p := range slowdowns() {
 		all = append(all, session{name: p.name, title: fmt.Sprintf("%.0f %% slower", 100*p.slowdown), old: b, new: []program{p},
-			workers: o.workers, pairs: o.slow, slowdown: p.slowdown, target: foundTarget(p.name)})
+			workers: o.workers, pairs: o.slow[i], slowdown: p.slowdown, target: foundTarget(p.name)})
 	}
-	return append(all, session{name: partContended, title: "the same program, as many workers as cores", old: b, new: b,
+	return append(all, session{name: partContended, title: "the same program, as many workers as cores", old: b, new: same,
 		workers: max(2, runtime.NumCPU()), pairs: o.contend})
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lockbench/impls/planted"
+	"lockbench/internal/exitcode"
 	"lockbench/results"
 )
 
@@ -83,11 +84,20 @@ func (st *study) record(ctx context.Context, s session) (*recording, error) {
 	}
 	args := append([]string{"ab", "--force", "--out", path, "--reps", strconv.Itoa(s.pairs), "--seed", strconv.FormatUint(st.o.seed, 10), "--format", "json"}, sides...)
 	began := time.Now()
-	if err := st.lockbench(ctx, io.Discard, append(args, st.o.cellFlags(s.workers)...)...); err != nil {
-		return nil, fmt.Errorf("record %s: %w", s.name, err)
+	runErr := st.lockbench(ctx, io.Discard, append(args, st.o.cellFlags(s.workers)...)...)
+	// A repetition that ended badly makes the exit code, and not an incomplete
+	// recording: gates over it say what they say of such repetitions.
+	if code, ended := exitCode(runErr); !ended || code != exitcode.OK && code != exitcode.Runtime && code != exitcode.Safety {
+		return nil, fmt.Errorf("record %s: %w", s.name, runErr)
 	}
 	st.round = time.Since(began) / time.Duration(s.pairs)
-	return st.read(path, s)
+	if rec, err = st.read(path, s); err != nil {
+		return nil, errors.Join(err, runErr)
+	}
+	if runErr != nil && len(rec.bad) == 0 {
+		return nil, fmt.Errorf("record %s: %w", s.name, runErr)
+	}
+	return rec, nil
 }
 
 // read reads a recording; its cells are in the order of the flag.

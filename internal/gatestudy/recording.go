@@ -21,6 +21,7 @@ type recording struct {
 	combos  [][2]int
 	flagged int // repetitions with doubts that other programs caused
 	samples int
+	bad     []string // repetitions that did not end well, a line each
 }
 
 // A cell is what was recorded of one cell. Controls are not among them: no
@@ -78,6 +79,9 @@ func readRecording(path string, want int) (*recording, error) {
 			interrupted = interrupted || x.Event.Kind == results.EventInterrupted
 		case x.Sample != nil && !x.Sample.Control:
 			rec.samples++
+			if o := x.Sample.Outcome; o != results.OutcomeOK && o != results.OutcomeSkipped {
+				rec.bad = append(rec.bad, fmt.Sprintf("%s in pair %d of %s, %s side", o, x.Sample.Rep, unprefixed(x.Sample.Lock), x.Sample.Side))
+			}
 			if busy(x.Sample) {
 				rec.flagged++
 			}
@@ -157,15 +161,6 @@ func (c *cell) dropped() int {
 		n += 1 - len(r.Pairs)
 	}
 	return n
-}
-
-// all is all rounds, as one group.
-func (r *recording) all() [][]int {
-	g := make([]int, len(r.combos))
-	for i := range g {
-		g[i] = i
-	}
-	return [][]int{g}
 }
 
 // byBuild is the rounds by the two builds that they compare.

@@ -83,25 +83,3 @@ func pairsNeeded(sigma, gap, alpha, power float64) float64 {
 	z := normalQuantile(1-alpha/2) + normalQuantile(power)
 	return math.Ceil(math.Pow(z*sigma/gap, 2))
 }
-
-// layoutEffect is the standard deviation of the difference between two builds
-// that differ in layout, as a log ratio, without what chance adds to it: the
-// variance of the centres by pairs of builds, less the mean of what their
-// intervals say of their own error. It does not average out over pairs.
-func layoutEffect(c *cell, m results.Metric, builds [][]int) float64 {
-	var sum, squares, own float64
-	for _, rounds := range builds {
-		var xs []float64
-		for _, n := range rounds {
-			xs = append(xs, c.rounds[n].LogRatios(m)...)
-		}
-		i := stat.SignedRank(xs, 1-confidence)
-		se := (i.Hi - i.Lo) / 2 / normalQuantile(1-(1-confidence)/2)
-		sum, squares, own = sum+i.Center, squares+i.Center*i.Center, own+se*se
-	}
-	n := float64(len(builds))
-	if n < 2 {
-		return 0
-	}
-	return math.Sqrt(max(0, (squares-sum*sum/n)/(n-1)-own/n))
-}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"lockbench/results"
+	"lockbench/results/gate"
 )
 
 // A study is what was measured so far.
@@ -20,20 +22,26 @@ type study struct {
 	old    bool       // the programs are of other sources than there are now
 	parts  []part
 	live   []*liveGate
-	failed map[string]error // part -> why it could not be measured
+	// lost is the live gates without a verdict, each with the reason.
+	lost    []string
+	guesses []guess
+	failed  map[string]error // part -> why it could not be measured
 }
 
 // A part is a recording and what came of it.
 type part struct {
 	session
 	rec *recording
-	// replays by metric: as recorded, and, where there are several builds a
-	// side, one build a side at a time.
-	whole, single map[string]*tally
-	spreads       []spread  // a cell, of the study's metric
-	others        []spread  // a cell, of the other one
-	effects       []float64 // a cell: see layoutEffect
-	looks         []lookRow
+	// Replays by metric. moving: whole gates over moving blocks, which overlap.
+	// The others are trials: drawn has the order within pairs drawn anew (one
+	// program a side, no slowdown), apart is whole gates one after the other (no
+	// slowdown), one is a gate for each combination of builds (several a side),
+	// cells is single cells one after the other (a slowdown).
+	moving, drawn, apart, one, cells map[string]*tally
+	spreads                          []spread  // a cell, of the study's metric
+	others                           []spread  // a cell, of the other one
+	effects                          []float64 // a cell: see layoutEffect
+	looks                            []lookRow
 }
 
 // A lookRow is one way to look, at one threshold.
@@ -91,14 +99,22 @@ func (st *study) measure(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, errNoVerdict):
+			st.say("live gate: %v", err)
+			st.lost = append(st.lost, fmt.Sprintf("live gate %d, %s: %v", i+1, s.title, err))
+			continue
+		case err != nil:
 			st.say("live gate: %v", err)
 			st.failed[partLive] = err
-			break
+			return st.guessLayouts()
 		}
 		st.live = append(st.live, g)
 	}
-	return nil
+	if len(st.lost) > 0 && len(st.live) == 0 {
+		st.failed[partLive] = errors.New("no live gate came to a verdict: " + st.lost[0])
+	}
+	return st.guessLayouts()
 }
 
 // rough is a time for people who wait.
@@ -134,19 +150,10 @@ func (st *study) part(ctx context.Context, s session) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{session: s, rec: rec, whole: map[string]*tally{}, single: map[string]*tally{}}
+	p := &part{session: s, rec: rec}
 	for _, name := range []string{metric, otherMetric} {
-		rules, err := rulesOf(name, threshold)
-		if err != nil {
+		if err := p.replay(st.o, name); err != nil {
 			return nil, err
-		}
-		if p.whole[name], err = rec.replay(rules, rec.all(), st.o.gates, st.o.budget, st.o.seed); err != nil {
-			return nil, err
-		}
-		if builds := rec.byBuild(); len(builds) > 1 {
-			if p.single[name], err = rec.replay(rules, builds, st.o.gates, st.o.budget, st.o.seed); err != nil {
-				return nil, err
-			}
 		}
 	}
 	m, err := results.LookupMetric(metric)
@@ -160,12 +167,44 @@ func (st *study) part(ctx context.Context, s session) (*part, error) {
 	for _, c := range rec.cells {
 		p.spreads = append(p.spreads, spreadOf(c, m))
 		p.others = append(p.others, spreadOf(c, other))
-		p.effects = append(p.effects, layoutEffect(c, m, rec.byBuild()))
+		p.effects = append(p.effects, rec.layoutEffect(c, m, rec.byBuild()))
 	}
 	if s.name == partSame {
 		p.looks, err = st.ways(rec, m)
 	}
 	return p, err
+}
+
+// replay runs all gates over the recording that the part is to have.
+func (p *part) replay(o options, metric string) error {
+	rules, err := rulesOf(metric, threshold)
+	if err != nil {
+		return err
+	}
+	into := func(by *map[string]*tally, run func() (*tally, error)) {
+		if err != nil {
+			return
+		}
+		var t *tally
+		if t, err = run(); err == nil {
+			if *by == nil {
+				*by = map[string]*tally{}
+			}
+			(*by)[metric] = t
+		}
+	}
+	into(&p.moving, func() (*tally, error) { return p.rec.moving(rules, o.gates, o.budget, o.seed) })
+	if p.slowdown > 0 {
+		into(&p.cells, func() (*tally, error) { return p.rec.singles(rules, o.budget) })
+		return err
+	}
+	into(&p.apart, func() (*tally, error) { return p.rec.apart(rules, o.budget) })
+	if builds := p.rec.byBuild(); len(builds) > 1 {
+		into(&p.one, func() (*tally, error) { return p.rec.oneEach(rules, builds, o.budget) })
+	} else {
+		into(&p.drawn, func() (*tally, error) { return p.rec.redraw(rules, o.gates, o.budget, o.seed) })
+	}
+	return err
 }
 
 // tiny is a threshold of nothing, as far as anybody can measure: any slowdown is
@@ -181,13 +220,17 @@ func (st *study) ways(rec *recording, m results.Metric) ([]lookRow, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := rec.replay(rules, rec.all(), st.o.gates, st.o.budget, st.o.seed)
+		t, err := rec.redraw(rules, st.o.gates, st.o.budget, st.o.seed)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out,
-			lookRow{"lockbench gate", allowed, t.alarms()},
-			lookRow{"95 % interval after every pair from 8 on", allowed, rec.naiveAlarms(m, allowed, st.o.gates, st.o.budget, st.o.seed)})
+		out = append(out, lookRow{"lockbench gate", allowed, t.alarms()})
+		// The level of a cell in a gate, so that only the looking differs; and
+		// the one that is used out of habit.
+		for _, alpha := range []float64{gate.DefaultAlpha / float64(len(rec.cells)), 0.05} {
+			out = append(out, lookRow{fmt.Sprintf("interval of %s %% after every pair from %d on", pct(1-alpha), naiveFrom), allowed,
+				rec.naiveAlarms(m, allowed, alpha, st.o.gates, st.o.budget, st.o.seed)})
+		}
 	}
 	return out, nil
 }

@@ -122,7 +122,7 @@ func TestPairsNeeded(t *testing.T) {
 	z := normalQuantile(1-level/2) + normalQuantile(0.8)
 	sigma := gap(0.05) * math.Sqrt(budget) / z / math.Sqrt2 // of a half
 	rec := synthetic(t, 21, 2048, sigma, always(0.05), 1)
-	got, err := rec.replay(rules(t, threshold), rec.all(), 400, budget, 2)
+	got, err := rec.moving(rules(t, threshold), 400, budget, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,47 +132,79 @@ func TestPairsNeeded(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	st := &study{o: options{layouts: 2, pairs: 512, slow: 512, contend: 512, workers: 1, live: 2, gates: 400, budget: 128, locks: []string{"lock0"}}, failed: map[string]error{}}
+	st := &study{o: options{layouts: 2, pairs: 512, slow: []int{6500, 1200, 512}, contend: 512, workers: 1, live: 3, gates: 400, budget: 128, locks: []string{"lock0"}}, failed: map[string]error{}}
 	for _, f := range st.figures() {
 		if f.OK() || !strings.Contains(f.String(), "(not measured)") {
 			t.Errorf("nothing was measured: got %q", f)
 		}
 	}
 	for _, s := range st.o.sessions() {
-		rec := synthetic(t, 5, 512, 0.01, always(s.slowdown), 1)
-		got, err := rec.replay(rules(t, threshold), rec.all(), st.o.gates, st.o.budget, 1)
-		if err != nil {
-			t.Fatal(err)
+		builds := len(s.old)
+		rec := synthetic(t, 5, s.pairs, 0.005, always(s.slowdown), 1)
+		if builds == 1 {
+			for n := range rec.combos {
+				rec.combos[n] = [2]int{0, 1}
+			}
 		}
-		p := part{session: s, rec: rec, whole: map[string]*tally{metric: got}}
-		if s.name == partLayouts {
-			p.single = p.whole
+		p := part{session: s, rec: rec, spreads: []spread{spreadOf(rec.cells[0], lookup(t))}, effects: []float64{0.01}}
+		for _, m := range []string{metric, otherMetric} {
+			if err := p.replay(st.o, m); err != nil {
+				t.Fatal(err)
+			}
 		}
 		st.parts = append(st.parts, p)
 	}
-	for _, s := range []string{partSame, "slow5"} {
-		st.live = append(st.live, &liveGate{Session: s, Result: &gate.Result{Verdict: gate.Pass}})
+	test := func(lock string, v gate.Verdict) gate.Test { return gate.Test{Cell: gate.Cell{Lock: lock}, Verdict: v} }
+	st.live = []*liveGate{
+		{Session: partSame, Result: &gate.Result{Verdict: gate.Pass, Tests: []gate.Test{test("a", gate.Pass), test("b", gate.Pass)}}},
+		// The gate fails, and is wrong about a lock all the same.
+		{Session: "slow5", Result: &gate.Result{Verdict: gate.Fail, Tests: []gate.Test{test("a", gate.Fail), test("b", gate.Pass), test("c", gate.Inconclusive)}}},
 	}
+	st.lost = []string{"live gate 3: no verdict"}
 	got := map[string]figure.Figure{}
 	for _, f := range st.figures() {
 		got[f.Name] = f
 	}
-	for name, ok := range map[string]bool{"gate_false_alarms_same": true, "gate_false_alarms_layouts": true, "gate_false_alarms_one_layout": true,
-		"gate_found_slow20": true, "gate_found_slow10": true, "gate_found_slow5": true, "gate_live_wrong": false} {
-		f, there := got[name]
-		if !there || f.OK() != ok {
-			t.Errorf("%s: got %v %q, want ok %v", name, there, f, ok)
+	for _, c := range []struct {
+		name string
+		ok   bool
+		n    int // 0 = whatever
+	}{
+		{"gate_false_alarms_same", true, 400},
+		{"gate_false_alarms_layouts", false, (512-128)/16 + 1},
+		{"gate_false_alarms_one_layout", false, 4}, // whatever the number of -gates
+		{"gate_found_slow20", true, (6500-128)/16 + 1},
+		{"gate_found_slow10", false, (1200-128)/16 + 1}, // 68 in a row do not prove 95 %
+		{"gate_found_slow5", true, 0},
+		{"gate_live_false_alarms", true, 1}, {"gate_live_false_passes", false, 3},
+	} {
+		f, there := got[c.name]
+		if !there || f.OK() != c.ok || c.n > 0 && f.N != c.n {
+			t.Errorf("%s: got %v %q of %d, want ok %v of %d", c.name, there, f, f.N, c.ok, c.n)
 		}
 	}
-	if len(got) != 7 {
-		t.Errorf("figures: got %d, want 7", len(got))
+	if len(got) != 8 {
+		t.Errorf("figures: got %d, want 8", len(got))
 	}
-	if v := got["gate_live_wrong"].Value; v != 1 {
-		t.Errorf("a slowdown that passed is a wrong verdict: got %g", v)
+	if v := got["gate_live_false_passes"].Value; v != 1 {
+		t.Errorf("a slow lock that passed in a gate that failed: got %g, want 1", v)
+	}
+	doc := st.verdicts(metric) + st.remedies() + st.liveTable() + st.layoutTable()
+	for _, want := range []string{byCoins, byTurns, byBlocks, "one for each of 4 combinations, which share builds", "Independent are pairs of builds", "these share 2 builds a side",
+		"False passes, locks that pass with one: 1 of 3"} {
+		if !strings.Contains(doc, want) {
+			t.Errorf("the tables lack %q:\n%s", want, doc)
+		}
 	}
 	// Few gates cannot show a small share.
-	if (share{0, 300}).value() != 0 || !strings.Contains(remedyAlarms(share{0, 300}, 300), "some 36") && !strings.Contains(remedyAlarms(share{0, 300}, 300), "some 37") {
-		t.Errorf("0 of 300: got %q", remedyAlarms(share{0, 300}, 300))
+	if n := inARow(0.01); n != 368 || inARow(0.05) != 72 || inARow(0.2) != 17 {
+		t.Errorf("successes in a row for 1, 5, 20 %%: got %d, %d, %d", n, inARow(0.05), inARow(0.2))
+	}
+	if n := trialsNeeded(share{0, 300}); n != 368 {
+		t.Errorf("0 of 300: got %d more", n)
+	}
+	if n := trialsNeeded(share{4, 300}); n != 0 {
+		t.Errorf("4 of 300: got %d, want none", n)
 	}
 }
 
@@ -211,7 +243,7 @@ func TestSplice(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	for _, bad := range [][]string{{"x"}, {"-only", "nope"}, {"-budget", "4"}, {"-pairs", "100"}, {"-layouts", "0"}, {"-layouts", "20"},
-		{"-gates", "0"}, {"-workers", "0"}, {"-live", "-1"}, {"-write", "x", "-only", "same"}, {"-nope"}, {"-budget", "100000"}} {
+		{"-gates", "0"}, {"-workers", "0"}, {"-live", "-1"}, {"-slow-pairs", "512,512"}, {"-slow-pairs", "x"}, {"-slow-pairs", "512,512,64"}, {"-write", "x", "-only", "same"}, {"-nope"}, {"-budget", "100000"}} {
 		var b strings.Builder
 		if _, err := parse(bad, &b); err == nil {
 			t.Errorf("%v: want an error", bad)

@@ -71,7 +71,7 @@ func TestReplay(t *testing.T) {
 		{"5 % faster", -0.05, 0, 0, 0.99, false},
 	} {
 		rec := synthetic(t, 7, 600, 0.02, always(c.shift), 4)
-		got, err := rec.replay(rules(t, threshold), rec.all(), gates, budget, 3)
+		got, err := rec.moving(rules(t, threshold), gates, budget, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +82,8 @@ func TestReplay(t *testing.T) {
 		if alarms := got.alarms(); (alarms.k > 0) != c.wantAlarming || alarms.n != gates {
 			t.Errorf("%s: %d of %d gates failed", c.name, alarms.k, alarms.n)
 		}
-		if got.blocks < 600/budget || quantile(got.pairs, 0) < 16 || quantile(got.pairs, 1) > budget {
-			t.Errorf("%s: %g blocks, %g to %g pairs", c.name, got.blocks, quantile(got.pairs, 0), quantile(got.pairs, 1))
+		if quantile(got.pairs, 0) < 16 || quantile(got.pairs, 1) > budget {
+			t.Errorf("%s: %g to %g pairs", c.name, quantile(got.pairs, 0), quantile(got.pairs, 1))
 		}
 		// Each cell took as long as its pairs: 0.05 s each, all four at most.
 		for i, s := range got.seconds {
@@ -91,7 +91,7 @@ func TestReplay(t *testing.T) {
 				t.Errorf("%s: gate %d took %g s for %g pairs", c.name, i, s, got.pairs[i])
 			}
 		}
-		again, err := rec.replay(rules(t, threshold), rec.all(), gates, budget, 3)
+		again, err := rec.moving(rules(t, threshold), gates, budget, 3)
 		if err != nil || fmt.Sprint(again) != fmt.Sprint(got) {
 			t.Errorf("%s: the same seed gives another tally: %v, %v", c.name, again, err)
 		}
@@ -105,7 +105,7 @@ func TestReplayBadOutcome(t *testing.T) {
 		r.Outcomes = map[string]map[string]int{results.SideOld: {results.OutcomeOK: 1}, results.SideNew: {results.OutcomeHang: 1}}
 		r.Pairs, r.Dropped = nil, map[string]int{pairs.DroppedOutcome: 1}
 	}
-	got, err := rec.replay(rules(t, threshold), rec.all(), 10, 64, 1)
+	got, err := rec.moving(rules(t, threshold), 10, 64, 1)
 	if err != nil || got.verdict[gate.Violation] != 10 || got.alarms().k != 10 {
 		t.Errorf("hangs: got %v, %v, want 10 violations", got, err)
 	}
@@ -127,23 +127,23 @@ func TestReplayByBuild(t *testing.T) {
 	if len(builds) != 4 || len(builds[0]) != 128 || builds[0][1] != 4 {
 		t.Fatalf("builds: got %d, the first of %v", len(builds), builds[0])
 	}
-	whole, err := rec.replay(rules(t, threshold), rec.all(), 200, 128, 1)
+	whole, err := rec.moving(rules(t, threshold), 200, 128, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	single, err := rec.replay(rules(t, threshold), builds, 200, 128, 1)
+	one, err := rec.oneEach(rules(t, threshold), builds, 128)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if whole.alarms().k > 0 || single.alarms().k < 30 || single.alarms().k > 70 {
-		t.Errorf("alarms: %d of 200 over all builds, %d over one pair of builds; want none, and about 50", whole.alarms().k, single.alarms().k)
+	if whole.alarms().k > 0 || one.alarms() != (share{1, 4}) {
+		t.Errorf("alarms: %d of 200 over all builds, %d of %d over one pair of builds; want none, and 1 of 4", whole.alarms().k, one.alarms().k, one.alarms().n)
 	}
 	m := lookup(t)
-	if got := layoutEffect(rec.cells[0], m, builds); got < 0.02 || got > 0.03 {
+	if got := rec.layoutEffect(rec.cells[0], m, builds); got < 0.02 || got > 0.03 {
 		t.Errorf("layout effect: got %g, want about 0.0244, the deviation of 0.0488, 0, 0, 0", got)
 	}
 	same := synthetic(t, 9, 512, 0.01, always(0), 1)
-	if got := layoutEffect(same.cells[0], m, same.byBuild()); got > 0.002 {
+	if got := same.layoutEffect(same.cells[0], m, same.byBuild()); got > 0.002 {
 		t.Errorf("layout effect of equal builds: got %g", got)
 	}
 }
@@ -158,23 +158,21 @@ func lookup(t *testing.T) results.Metric {
 }
 
 func TestBlock(t *testing.T) {
-	groups := [][]int{{0, 2, 4, 6, 8}, {1, 3, 5}}
 	starts := map[int]int{}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		b := block(rng, groups, 3)
-		if len(b) != 3 || b[1] != b[0]+2 || b[2] != b[0]+4 {
-			t.Fatalf("block: got %v, want three neighbours of a group", b)
+		b := block(rng, 5, 3)
+		if len(b) != 3 || b[1] != b[0]+1 || b[2] != b[0]+2 {
+			t.Fatalf("block: got %v, want three neighbours", b)
 		}
 		starts[b[0]]++
 	}
-	// The first and the last block of a group are drawn as well, and no other
-	// one; the second group has one block.
-	if len(starts) != 4 || starts[0] < 200 || starts[2] < 200 || starts[4] < 200 || starts[1] < 800 {
-		t.Errorf("starts: got %v, want 0, 2, 4 and, as often as all of them, 1", starts)
+	// The first and the last block are drawn as well, and no other one.
+	if len(starts) != 3 || starts[0] < 500 || starts[1] < 500 || starts[2] < 500 {
+		t.Errorf("starts: got %v, want 0, 1, 2", starts)
 	}
-	if b := block(rng, [][]int{{5, 6}}, 2); b[0] != 5 || b[1] != 6 {
-		t.Errorf("a block as long as its group: got %v", b)
+	if b := block(rng, 2, 2); b[0] != 0 || b[1] != 1 {
+		t.Errorf("a block as long as the recording: got %v", b)
 	}
 }
 
@@ -182,11 +180,14 @@ func TestNaive(t *testing.T) {
 	m := lookup(t)
 	rec := synthetic(t, 11, 1024, 0.03, always(0), 5)
 	const gates = 60
-	real, err := rec.replay(rules(t, tiny), rec.all(), gates, 128, 5)
+	real, err := rec.redraw(rules(t, tiny), gates, 128, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	looked := rec.naiveAlarms(m, tiny, gates, 128, 5)
+	looked := rec.naiveAlarms(m, tiny, 0.05, gates, 128, 5)
+	if same := rec.naiveAlarms(m, tiny, gate.DefaultAlpha/5, gates, 128, 5); same.k > looked.k {
+		t.Errorf("alarms of looking after every pair: %d at the level of the gate's cells, %d at 5 %%", same.k, looked.k)
+	}
 	if real.alarms().k > 2 || looked.k < 6 || looked.n != gates {
 		t.Errorf("false alarms of %d gates: %d by the gate, %d by looking after every pair; want next to none, and many", gates, real.alarms().k, looked.k)
 	}
@@ -199,7 +200,7 @@ func TestNaive(t *testing.T) {
 		{[]float64{1, 1, 1, 1, 1, 1, 1, 1}, true}, // beyond
 		{[]float64{-1, -1, -1, -1, -1, -1, -1, -1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9}, false}, // passed before
 	} {
-		if got := naive(c.xs, 0.5); got != c.want {
+		if got := naive(c.xs, 0.5, 0.05); got != c.want {
 			t.Errorf("naive %v: got %v, want %v", c.xs, got, c.want)
 		}
 	}
