@@ -18,18 +18,38 @@ type Chart struct {
 	// Wide charts have several panels and want the whole width of a page.
 	Wide bool
 
-	body          string
+	body          string // of the file
 	width, height int
+	panels        []drawn // of the page
 }
 
-// Size is the width and height of the drawing, in pixels of a screen.
+// drawn is a panel as a page shows it.
+type drawn struct {
+	title, body string
+	height      int
+}
+
+// Size is the width and height of the drawing of the file, in pixels of a screen.
 func (c *Chart) Size() (width, height int) { return c.width, c.height }
 
-// Inline is the <svg> element for a page that has the rules of CSS(".chart")
-// and shows title and caption itself.
+// Inline is the <svg> elements, one a panel, for a page that has the rules of
+// CSS(".chart") and shows title and caption itself. They are narrower than the
+// file, so that a page may show them side by side, or one below the other.
 func (c *Chart) Inline() string {
-	return fmt.Sprintf("<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n<title>%s</title>\n%s</svg>",
-		c.width, c.height, attribute(c.label()), text(c.Title), c.body)
+	var b strings.Builder
+	label := c.label()
+	for i, p := range c.panels {
+		title := c.Title
+		if p.title != "" {
+			title += ": " + p.title
+		}
+		if i > 0 {
+			label = title
+		}
+		fmt.Fprintf(&b, "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n<title>%s</title>\n%s</svg>\n",
+			pageWidth, p.height, attribute(label), text(title), p.body)
+	}
+	return b.String()
 }
 
 // label is what a reader who cannot see the chart is told.
@@ -137,6 +157,13 @@ func (b *builder) add(c *Chart, panels []*panel, columns int) error {
 	var err error
 	if c.body, c.width, c.height, err = place(panels, columns); err != nil {
 		return fmt.Errorf("%s: %w", c.Title, err)
+	}
+	for _, p := range panels {
+		body, err := p.svg(pageWidth, pageRoom)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Title, err)
+		}
+		c.panels = append(c.panels, drawn{p.title, body, p.height})
 	}
 	c.Wide = len(panels) > 1
 	name := slug(c.Name)

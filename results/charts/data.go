@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"lockbench/results"
 	"lockbench/results/num"
@@ -215,16 +214,4 @@ func controls(sections []*results.Section) []string {
 		return []string{names[0] + " is a control, not a lock: what the measurement itself costs."}
 	}
 	return []string{strings.Join(names, ", ") + " are controls, not locks: what the measurement itself costs."}
-}
-
-// maxName is the width of a name beside a chart, in runes.
-const maxName = 24
-
-// gutterFor is the room that names need beside a plot, in pixels.
-func gutterFor(names []string) int {
-	most := 0
-	for _, n := range names {
-		most = max(most, min(maxName, utf8.RuneCountInString(n)))
-	}
-	return 40 + most*7
 }

@@ -32,7 +32,7 @@ func (b *builder) fairness(g *group, s *results.Section) error {
 	}
 	x := newScale(rateName, medians, rateTick)
 	p := &panel{
-		width: panelWidth, height: max(panelHeight, 90+15*len(cells)), gutter: gutterFor(names),
+		width: panelWidth, height: max(panelHeight, 90+15*len(cells)), beside: names,
 		x: x, y: jainScale(lowest),
 	}
 	p.draw = append(p.draw, func(c *canvas, p plot) {
@@ -46,7 +46,7 @@ func (b *builder) fairness(g *group, s *results.Section) error {
 			c.titled(title, func() {
 				c.mark(id.mark(), id.shape, at, y)
 				c.mark(id.mark(), id.shape, p.box.Right+20, row)
-				c.say("name", num.Cut(cell.Lock, maxName), p.box.Right+30, row+4, false)
+				c.say("name", fit(cell.Lock, c.room), p.box.Right+30, row+4, false)
 			})
 		}
 	})

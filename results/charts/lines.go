@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/go-analyze/charts/chartdraw"
-
-	"lockbench/results/num"
 )
 
 // A line is one lock in a chart of lines.
@@ -55,12 +53,13 @@ func linePanels(lines []line, x, y *scale) []*panel {
 		title := strings.Join(familiesOf(part), ", ")
 		out = append(out, linePanel(title, facetWidth, facetHeight, locks, append(slices.Clone(part), others...), x, y))
 	}
-	widest := 0
+	// Plots of one width: each has room for the names of all.
+	var names []string
 	for _, p := range out {
-		widest = max(widest, p.gutter)
+		names = append(names, p.beside...)
 	}
 	for _, p := range out {
-		p.gutter = widest
+		p.beside = names
 	}
 	return out
 }
@@ -104,7 +103,7 @@ func linePanel(title string, width, height int, context, lines []line, x, y *sca
 	for _, l := range lines {
 		names = append(names, l.name)
 	}
-	p := &panel{title: title, width: width, height: height, gutter: gutterFor(names), x: x.copied(), y: y.copied()}
+	p := &panel{title: title, width: width, height: height, beside: names, x: x.copied(), y: y.copied()}
 	for _, l := range context {
 		p.draw = append(p.draw, func(c *canvas, p plot) { c.lines("context", l.pixels(p, 0)...) })
 	}
@@ -173,8 +172,10 @@ func nameLines(c *canvas, p plot, lines []line) {
 		x0, y0 := p.at(end.x, end.y)
 		x := p.box.Right + 14
 		c.lines("lead", [2]int{x0, y0}, [2]int{p.box.Right, y0}, [2]int{x - 2, y})
-		c.mark(l.mark(), l.shape, x+6, y)
-		c.say("name", num.Cut(l.name, maxName), x+16, y+4, false)
+		c.titled(l.name, func() {
+			c.mark(l.mark(), l.shape, x+6, y)
+			c.say("name", fit(l.name, c.room), x+16, y+4, false)
+		})
 	}
 }
 

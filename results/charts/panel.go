@@ -11,7 +11,8 @@ import (
 type panel struct {
 	title         string // "" for the only panel of a chart
 	width, height int
-	gutter        int // right of the plot, for names
+	beside        []string // texts right of the plot
+	rows          []string // names left of it, from the top; the y axis then has no labels
 	x, y          *scale
 	draw          []drawing
 }
@@ -40,8 +41,16 @@ func (d drawing) Render(r chartdraw.Renderer, box chartdraw.Box, x, y chartdraw.
 	d(r.(*canvas), plot{box, x, y})
 }
 
-// svg draws the panel.
-func (p *panel) svg() (string, error) {
+// svg draws the panel, of a width, with so much room for a name.
+func (p *panel) svg(width, room int) (string, error) {
+	gutter, left, labels := 40+widest(p.beside, room), 6, 0
+	if len(p.rows) > 0 {
+		left += widest(p.rows, room)
+	}
+	for _, t := range p.y.ticks {
+		labels = max(labels, textWidth(t.Label))
+	}
+	x := p.x.thinned(width - gutter - left - labels - 10)
 	hidden := chartdraw.Hidden()
 	top := 14
 	if p.title != "" {
@@ -54,13 +63,13 @@ func (p *panel) svg() (string, error) {
 		return chartdraw.Style{ClassName: class, FontStyle: chartdraw.FontStyle{FontSize: fontSize}}
 	}
 	chart := chartdraw.Chart{
-		Width: p.width, Height: p.height,
+		Width: width, Height: p.height,
 		DPI: 72, // a point is then a pixel
 		Background: chartdraw.Style{
-			Padding: chartdraw.Box{Top: top, Left: 6, Right: p.gutter, Bottom: 6, IsSet: true},
+			Padding: chartdraw.Box{Top: top, Left: left, Right: gutter, Bottom: 6, IsSet: true},
 		},
 		XAxis: chartdraw.XAxis{
-			Name: p.x.name, NameStyle: axis("x name"), Style: axis("x axis"), Range: p.x, Ticks: p.x.ticks,
+			Name: p.x.name, NameStyle: axis("x name"), Style: axis("x axis"), Range: x, Ticks: x.ticks,
 			GridMajorStyle: hidden, GridMinorStyle: hidden,
 		},
 		// The library's primary y axis is on the right; it wants a range even so.
@@ -70,11 +79,12 @@ func (p *panel) svg() (string, error) {
 			Zero: chartdraw.GridLine{Style: hidden}, GridMajorStyle: hidden, GridMinorStyle: hidden,
 		},
 	}
-	for _, d := range append([]drawing{p.frame}, p.draw...) {
+	frame := func(c *canvas, plot plot) { p.frame(c, plot, x, width) }
+	for _, d := range append([]drawing{frame}, p.draw...) {
 		chart.Series = append(chart.Series, d)
 	}
 	var out strings.Builder
-	render := func(w, h int) chartdraw.Renderer { return newCanvas(w, h) }
+	render := func(w, h int) chartdraw.Renderer { return newCanvas(w, h, room) }
 	if err := chart.Render(render, &out); err != nil {
 		return "", fmt.Errorf("draw a chart: %w", err)
 	}
@@ -83,10 +93,10 @@ func (p *panel) svg() (string, error) {
 
 // frame draws the grid, and the texts above the plot. The name of the y axis
 // lies there, because turned text is hard to read.
-func (p *panel) frame(c *canvas, plot plot) {
-	for _, t := range p.x.ticks {
-		x := plot.box.Left + p.x.Translate(t.Value)
-		c.lines("grid", [2]int{x, plot.box.Top}, [2]int{x, plot.box.Bottom})
+func (p *panel) frame(c *canvas, plot plot, x *scale, width int) {
+	for _, t := range x.ticks {
+		at := plot.box.Left + x.Translate(t.Value)
+		c.lines("grid", [2]int{at, plot.box.Top}, [2]int{at, plot.box.Bottom})
 	}
 	for _, t := range p.y.ticks {
 		y := plot.box.Bottom - p.y.Translate(t.Value)
@@ -94,7 +104,7 @@ func (p *panel) frame(c *canvas, plot plot) {
 	}
 	above := 14
 	if p.title != "" {
-		c.say("title", p.title, 6, above, false)
+		c.titled(p.title, func() { c.say("title", fit(p.title, width-12), 6, above, false) })
 		above += 18
 	}
 	if p.y.name != "" {
@@ -115,7 +125,7 @@ func place(panels []*panel, columns int) (svg string, width, height int, err err
 			y, rowHeight = y+rowHeight+gap, 0
 		}
 		x := column * (p.width + gap)
-		body, err := p.svg()
+		body, err := p.svg(p.width, fileRoom)
 		if err != nil {
 			return "", 0, 0, err
 		}

@@ -25,15 +25,17 @@ const rowHeight = 20
 func rowPanel(rows []row, x *scale) *panel {
 	n := len(rows)
 	y := &scale{min: -0.6, max: float64(n) - 0.4}
-	var values []string
+	var names, values []string
 	for i := range rows {
-		y.ticks = append(y.ticks, chartdraw.Tick{Value: float64(n - 1 - i), Label: num.Cut(rows[i].name, maxName)})
-		values = append(values, rows[i].value)
+		y.ticks = append(y.ticks, chartdraw.Tick{Value: float64(n - 1 - i)})
+		names, values = append(names, rows[i].name), append(values, rows[i].value)
 	}
-	p := &panel{width: panelWidth, height: 70 + n*rowHeight, gutter: gutterFor(values), x: x.copied(), y: y}
+	p := &panel{width: panelWidth, height: 70 + n*rowHeight, rows: names, beside: values, x: x.copied(), y: y}
 	for i, r := range rows {
 		p.draw = append(p.draw, func(c *canvas, p plot) {
 			at := p.box.Bottom - p.y.Translate(float64(n-1-i))
+			// From its beginning on: a wide font must not push that out.
+			c.titled(r.name, func() { c.say("axis", fit(r.name, c.room), 6, at+4, false) })
 			r.draw(c, p, at)
 			c.say("axis", r.value, p.box.Right+10, at+4, false)
 		})
@@ -75,11 +77,12 @@ func ratioScale(ratios []float64) *scale {
 		}
 	}
 	margin := math.Pow(end.bound, 0.06)
-	s := &scale{name: "throughput of a repetition / median of its lock, log scale", log: true, min: 1 / end.bound / margin, max: end.bound * margin}
+	s := &scale{name: "repetition / median of its lock, log scale", log: true, min: 1 / end.bound / margin, max: end.bound * margin}
 	at := []float64{1}
 	for _, t := range end.ticks {
 		at = append(at, t, 1/t)
 	}
+	s.keep = len(at) / 2 // the 1
 	slices.Sort(at)
 	s.ticks = ticks(at, ratioTick)
 	return s

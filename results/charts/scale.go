@@ -18,6 +18,7 @@ type scale struct {
 	min, max float64
 	log      bool
 	ticks    []chartdraw.Tick
+	keep     int // the tick that stays when there is room for some only
 	pixels   int
 }
 
@@ -54,6 +55,34 @@ func (s *scale) SetMax(float64) {}
 func (s *scale) copied() *scale {
 	c := *s
 	return &c
+}
+
+// thinned leaves out ticks, the same number between any two, until their labels
+// do not touch on an axis of so many pixels.
+func (s *scale) thinned(pixels int) *scale {
+	c := s.copied()
+	c.pixels = pixels
+	for step := 1; step < len(s.ticks); step++ {
+		c.ticks = nil
+		for i := s.keep % step; i < len(s.ticks); i += step {
+			c.ticks = append(c.ticks, s.ticks[i])
+		}
+		if !c.crowded() {
+			break
+		}
+	}
+	return c
+}
+
+func (s *scale) crowded() bool {
+	const gap = 4
+	for i := 1; i < len(s.ticks); i++ {
+		a, b := s.ticks[i-1], s.ticks[i]
+		if s.Translate(b.Value)-s.Translate(a.Value) < (textWidth(a.Label)+textWidth(b.Label))/2+gap {
+			return true
+		}
+	}
+	return false
 }
 
 // logFrom is the ratio of the largest to the smallest figure from which a scale

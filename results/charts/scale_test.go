@@ -127,3 +127,34 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+// TestThinned: labels do not touch, and the tick that matters stays.
+func TestThinned(t *testing.T) {
+	s := ratioScale([]float64{9})
+	for _, tc := range []struct{ pixels, want int }{{600, len(s.ticks)}, {150, 3}, {10, 1}} {
+		got := s.thinned(tc.pixels)
+		one := false
+		for _, tick := range got.ticks {
+			one = one || tick.Value == 1
+		}
+		if len(got.ticks) != tc.want || !one {
+			t.Errorf("%d pixels: got %v, want %d ticks and 1 among them", tc.pixels, got.ticks, tc.want)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	for _, tc := range []struct {
+		in     string
+		pixels int
+		want   string
+	}{
+		{"mcs", 108, "mcs"}, {"", 108, ""}, {"WWWWWWWWWWWW", 108, "WWWWWWWW…"}, {"iiiiiiiiiiiiiiii", 108, "iiiiiiiiiiiiiiii"},
+		{"錠錠錠錠錠錠錠錠錠", 108, "錠錠錠錠錠錠錠…"},
+	} {
+		got := fit(tc.in, tc.pixels)
+		if got != tc.want || textWidth(got) > tc.pixels {
+			t.Errorf("fit(%q, %d): got %q of %d pixels, want %q", tc.in, tc.pixels, got, textWidth(got), tc.want)
+		}
+	}
+}

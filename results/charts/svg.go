@@ -22,10 +22,11 @@ type canvas struct {
 	class              string
 	path               strings.Builder
 	circles            []string
+	room               int // for a name beside the plot, in pixels
 }
 
-func newCanvas(width, height int) *canvas {
-	return &canvas{Renderer: chartdraw.SVG(width, height)}
+func newCanvas(width, height, room int) *canvas {
+	return &canvas{Renderer: chartdraw.SVG(width, height), room: room}
 }
 
 // ResetStyle implements chartdraw.Renderer, as all of the following do.
@@ -81,6 +82,9 @@ func (c *canvas) paint() {
 // axis and aligns those of the y axis by the width of its own font; an anchor
 // does so by the reader's.
 func (c *canvas) Text(body string, x, y int) {
+	if body == "" { // of a row
+		return
+	}
 	anchor := ""
 	width := c.MeasureText(body).Width()
 	switch first, _, _ := strings.Cut(c.class, " "); first {

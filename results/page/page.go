@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -44,12 +45,18 @@ type Run struct {
 	Method   string
 }
 
-// A Table has one row a cell.
+// A Table has one row a cell. The marks of a row, which may be long, stand on a
+// line of their own below its figures: all figures then fit on a usual screen.
 type Table struct {
 	Columns   []Column
 	Rows      []Row
 	Workloads []string // to choose from
 	Workers   []int
+}
+
+// Several reports whether the name of a lock does not say which row it is.
+func (t *Table) Several() bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Where() != t.Rows[0].Where() })
 }
 
 // A Column of a table. Text is aligned left and sorts as text.
@@ -58,8 +65,9 @@ type Column struct {
 	Text bool
 	// HighFirst: the first click puts the largest on top.
 	HighFirst bool
-	// Setting is a column that is empty in the usual case: it may be narrow.
-	Setting bool
+	// Where columns say what was measured, and not what came out. On a narrow
+	// screen they stand behind the others, and Row.Where below the name.
+	Where bool
 }
 
 // A Row is one cell of the run. Kind is "control", "failed", "skipped" or "".
@@ -72,14 +80,17 @@ type Row struct {
 	// other.
 	First bool
 	Cells []Cell
+	Marks []Mark
 }
+
+// Where is the row's section in short.
+func (r Row) Where() string { return fmt.Sprintf("%s, %dw", r.Workload, r.Workers) }
 
 // A Cell is what stands in a column. A number sorts by Number, which may be
 // infinite; without one it is absent, and sorts last.
 type Cell struct {
 	Text   string
 	Number *float64
-	Marks  []Mark // in place of Text
 }
 
 // Sort is the figure for the script: "" is absent.

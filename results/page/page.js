@@ -3,9 +3,10 @@
 for (const run of document.querySelectorAll(".run")) {
   const table = run.querySelector("table.results");
   if (!table) continue;
-  const body = table.tBodies[0];
-  const rows = Array.from(body.rows);
-  const heads = Array.from(table.tHead.rows[0].cells);
+  // A row is a body of its own: the line of figures and, if it has any, that of
+  // marks, which move together.
+  const rows = Array.from(table.tBodies);
+  const heads = Array.from(table.tHead.querySelectorAll("th"));
   const form = run.querySelector(".filters");
   const none = run.querySelector(".none");
   const figures = Array.from(run.querySelectorAll("figure"));
@@ -13,7 +14,9 @@ for (const run of document.querySelectorAll(".run")) {
 
   // key is a number, a text, or null for what is absent.
   const key = (row, i) => {
-    const cell = row.cells[i], v = cell.dataset.v;
+    const cell = i < row.rows[0].cells.length ? row.rows[0].cells[i] : row.rows[1] && row.rows[1].cells[0];
+    if (!cell) return null;
+    const v = cell.dataset.v;
     if (v === undefined) return cell.textContent.trim() || null;
     return v === "" ? null : Number(v);
   };
@@ -29,10 +32,10 @@ for (const run of document.querySelectorAll(".run")) {
       const c = compare(a.key, b.key);
       return (descending ? -c : c) || a.at - b.at;
     });
-    body.append(...keyed.map(k => k.row));
+    table.append(...keyed.map(k => k.row));
   };
   const original = () => {
-    body.append(...rows);
+    table.append(...rows);
     for (const h of heads) h.setAttribute("aria-sort", "none");
     for (const r of rows) r.classList.toggle("first", r.dataset.first === "1");
   };

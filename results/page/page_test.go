@@ -53,12 +53,12 @@ func TestNothingFromOutside(t *testing.T) {
 
 func TestEscapes(t *testing.T) {
 	evil := `</script><script>x</script>"'`
-	cell := Cell{Text: evil, Marks: []Mark{{Text: evil}}}
+	cell := Cell{Text: evil}
 	out := written(t, &Page{
 		Title: evil, Subtitle: evil, Warnings: []string{evil}, Columns: []Entry{{evil, evil}}, Marks: []Entry{{evil, evil}},
 		Runs: []Run{{Name: evil, Alarms: []string{evil}, Warnings: []string{evil}, Doubts: []string{evil}, Facts: []Fact{{evil, evil}},
 			Table: &Table{Columns: []Column{{Head: evil, Text: true}, {Head: evil, Text: true}}, Workloads: []string{evil}, Workers: []int{1},
-				Rows: []Row{{Lock: evil, Workload: evil, Kind: evil, Cells: []Cell{cell, cell}}}},
+				Rows: []Row{{Lock: evil, Workload: evil, Kind: evil, Cells: []Cell{cell, cell}, Marks: []Mark{{Text: evil}}}}},
 			Phases: []Phases{{evil, []string{evil}, [][]string{{evil}}}}, Groups: []Group{{evil, []Chart{{Title: evil, Caption: []string{evil}, Workload: evil}}}},
 			NoCharts: evil, Method: evil}},
 	})

@@ -268,14 +268,23 @@ type shownCell struct {
 // rows are the visible rows of the first table.
 func (b *tab) rows() [][]shownCell {
 	b.t.Helper()
-	return eval[[][]shownCell](b, `Array.from(document.querySelector("table.results").tBodies[0].rows)
+	return eval[[][]shownCell](b, `Array.from(document.querySelector("table.results").tBodies)
 		.filter(r => r.getBoundingClientRect().height > 0)
-		.map(r => Array.from(r.cells).map(c => ({Text: c.textContent.trim(), V: c.dataset.v === undefined ? null : c.dataset.v})))`)
+		.map(r => [...r.rows[0].cells, r.rows[1] ? r.rows[1].cells[0] : document.createElement("td")].map(c => ({Text: c.textContent.trim(), V: c.dataset.v === undefined ? null : c.dataset.v})))`)
 }
 
 func (b *tab) heads() []string {
 	b.t.Helper()
 	return eval[[]string](b, `Array.from(document.querySelectorAll("table.results thead th")).map(h => h.textContent.trim())`)
+}
+
+// button is the selector of what sorts by a column; the last is that of marks,
+// below the others.
+func (b *tab) button(column int) string {
+	if column == len(b.heads())-1 {
+		return `table.results thead tr:nth-child(2) button`
+	}
+	return fmt.Sprintf(`table.results thead tr:first-child th:nth-child(%d) button`, column+1)
 }
 
 // column is where a head stands.

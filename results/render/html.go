@@ -102,14 +102,15 @@ func htmlPhases(s *results.Section, g sheet) page.Phases {
 func htmlTable(r *results.RunReport) *page.Table {
 	cols := htmlColumns(r)
 	settings := slices.ContainsFunc(r.Sections, func(s *results.Section) bool { return len(s.Setting()) > 0 })
-	t := &page.Table{Columns: []page.Column{{Head: "lock", Text: true}, {Head: "workload", Text: true}, {Head: "workers"}, {Head: "cores"}}}
+	t := &page.Table{Columns: []page.Column{
+		{Head: "lock", Text: true}, {Head: "workload", Text: true, Where: true}, {Head: "workers", Where: true}, {Head: "cores", Where: true},
+	}}
 	if settings {
-		t.Columns = append(t.Columns, page.Column{Head: "setting", Text: true, Setting: true})
+		t.Columns = append(t.Columns, page.Column{Head: "setting", Text: true, Where: true})
 	}
 	for _, c := range cols {
 		t.Columns = append(t.Columns, page.Column{Head: oneLine(c.head), HighFirst: c.high})
 	}
-	t.Columns = append(t.Columns, page.Column{Head: "marks", Text: true})
 	for _, s := range r.Sections {
 		if !slices.Contains(t.Workloads, s.Workload) {
 			t.Workloads = append(t.Workloads, s.Workload)
@@ -164,11 +165,9 @@ func htmlRow(s *results.Section, c *results.CellSummary, cols []column, settings
 	for _, col := range cols {
 		row.Cells = append(row.Cells, page.Cell{Text: col.cell(shown), Number: col.of(&shown.Metrics)})
 	}
-	var marks []page.Mark
 	for i, m := range marksOf(s, c, nil) {
-		marks = append(marks, page.Mark{Text: m, Loud: i == 0 && failed(c)})
+		row.Marks = append(row.Marks, page.Mark{Text: m, Loud: i == 0 && failed(c)})
 	}
-	row.Cells = append(row.Cells, page.Cell{Marks: marks})
 	switch {
 	case failed(c):
 		row.Kind = "failed"
