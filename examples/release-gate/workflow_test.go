@@ -17,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"lockbench/results/gate"
+	"lockbench/workloads"
 )
 
 const workflowFile = ".github/workflows/release-gate.yml"
@@ -125,21 +126,31 @@ func TestRules(t *testing.T) {
 	var m struct {
 		Locks     []string `yaml:"locks"`
 		Workloads []string `yaml:"workloads"`
-		Workers   []int    `yaml:"workers"`
+		Cores     []int    `yaml:"cores"`
 	}
 	if err := yaml.Unmarshal(b, &m); err != nil {
 		t.Fatal(err)
 	}
 	var cells []gate.Cell
+	seen := map[string]int{}
 	for _, l := range m.Locks {
 		for _, load := range m.Workloads {
-			for _, n := range m.Workers {
+			w, err := workloads.Get(load)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, cores := range m.Cores {
+				n := w.Workers.On(cores)
+				seen[load] = n
 				cells = append(cells, gate.Cell{Name: fmt.Sprintf("%s/%s/%d", l, load, n), Lock: l, Workload: load, Workers: n})
 			}
 		}
 	}
 	if _, err := gate.New(rules, cells, 128); err != nil {
 		t.Errorf("rules and matrix: %v", err)
+	}
+	if seen["uncontended"] != 1 || seen["moderate"] != 2 {
+		t.Errorf("workers: got %v, want one without contention and two with", seen)
 	}
 }
 

@@ -39,12 +39,12 @@ rules:
 		bound           float64
 		line            int
 	}{
-		{"load", "at most 5 % fewer", math.Log(0.95), 4},
+		{"load", "at most 5 % lower", math.Log(0.95), 4},
 		{"*: acquire_p99_ns at most 1.50 ms", "at most 1.50 ms", 1.5e6, 10},
 		{"mutex: jain at least 0.9", "at least 0.9", 0.9, 12},
 		{"*: throughput_ops_s at least 2.50 M/s", "at least 2.50 M/s", 2.5e6, 13},
 		{"*: backlog_pct at most 1 %", "at most 1 %", 1, 14},
-		{"*: wall_ns_per_op at most 100 % more", "at most 100 % more", math.Log(2), 15},
+		{"*: wall_ns_per_op at most 100 % higher", "at most 100 % higher", math.Log(2), 15},
 	} {
 		r := rs.List[i]
 		if r.Name != want.name || r.Threshold() != want.threshold || math.Abs(r.bound()-want.bound) > 1e-9 || r.Line != want.line {

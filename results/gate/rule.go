@@ -35,7 +35,7 @@ type Rule struct {
 	Metric                  results.Metric // with a direction
 	// MaxRegression is the change in the bad direction that is allowed, as a
 	// share: 0.05 of a metric where lower is better is new/old up to 1.05, and of
-	// one where higher is better, down to 0.95 (5 % fewer, not 1/1.05).
+	// one where higher is better, down to 0.95 (5 % lower, not 1/1.05).
 	// 0 = the rule has a Limit.
 	MaxRegression float64
 	// Limit bounds the metric on the new side, in its unit: at most so much
@@ -90,14 +90,14 @@ func (r *Rule) bound() float64 {
 	return math.Log1p(r.MaxRegression)
 }
 
-// Threshold is the bound in words: "at most 5 % more", "at least 2000 ops/s".
+// Threshold is the bound in words: "at most 5 % higher", "at least 2000 ops/s".
 func (r *Rule) Threshold() string {
 	higher := r.Metric.Better == results.Higher
 	switch {
 	case r.relative() && higher:
-		return fmt.Sprintf("at most %s %% fewer", short(100*r.MaxRegression))
+		return fmt.Sprintf("at most %s %% lower", short(100*r.MaxRegression))
 	case r.relative():
-		return fmt.Sprintf("at most %s %% more", short(100*r.MaxRegression))
+		return fmt.Sprintf("at most %s %% higher", short(100*r.MaxRegression))
 	case higher:
 		return "at least " + r.quantity(r.Limit)
 	}

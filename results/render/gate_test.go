@@ -18,7 +18,7 @@ import (
 func gateResult() *gate.Result {
 	five, limit := 5.0, 5000.0
 	test := func(lock string, v gate.Verdict, reason string, edit func(*gate.Test)) gate.Test {
-		t := gate.Test{Rule: "speed", Line: 3, Metric: "throughput_ops_s", Unit: "ops/s", Better: "higher", Threshold: "at most 5 % fewer",
+		t := gate.Test{Rule: "speed", Line: 3, Metric: "throughput_ops_s", Unit: "ops/s", Better: "higher", Threshold: "at most 5 % lower",
 			Cell:             gate.Cell{Name: lock + "/workload=moderate/workers=2", Lock: lock, Workload: "moderate", Workers: 2},
 			MaxRegressionPct: &five, Verdict: v, Reason: reason}
 		if edit != nil {
