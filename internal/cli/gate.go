@@ -33,7 +33,8 @@ func (a *app) gateCmd() *cobra.Command {
 			"budget is used up: the way to gate on shared machines. It looks at 16, 32, 64, 128 ... pairs of a cell, and no more\n" +
 			"often. SESSION is what that, or lockbench ab, wrote with --out: the same looks give the same verdict. OLD and NEW are\n" +
 			"files or directories of lockbench run --out; they are inconclusive unless the hosts are alike and the controls\n" +
-			"null, mutex and coherence_ns agree.\n\n" +
+			"null, mutex and coherence_ns agree, and judged by an interval that is widened by the drift which those leave\n" +
+			"possible.\n\n" +
 			"A file of rules:\n\n" +
 			"  alpha: 0.01                    # of the whole gate\n" +
 			"  rules:\n" +

@@ -62,6 +62,9 @@ func gateHeadline(res *gate.Result) string {
 // gateMethod is what the verdict is worth.
 func gateMethod(res *gate.Result) string {
 	text := fmt.Sprintf("alpha %s for the whole gate of %s", formatAlpha(res.Plan.Alpha), count(res.Plan.Tests, "test"))
+	if skipped := len(res.Tests) - res.Plan.Tests; skipped > 0 && res.Plan.Tests > 0 {
+		text += fmt.Sprintf(" (and %s of skipped cells)", count(skipped, "test"))
+	}
 	if res.Kind == gate.KindFiles {
 		return text + "; two files, looked at once: Mann-Whitney intervals of the shift of logarithms, less any drift that the controls leave possible" + gateLimits(res)
 	}
