@@ -453,3 +453,23 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestReadHeap: the counters count objects of all sizes and collections.
+func TestReadHeap(t *testing.T) {
+	before := readHeap()
+	const n = 1000
+	tiny, large := make([]*byte, n), make([][]byte, n)
+	for i := range n {
+		tiny[i], large[i] = new(byte), make([]byte, 4096)
+	}
+	runtime.GC()
+	after := readHeap()
+	if got := after.mallocs - before.mallocs; got < 2*n {
+		t.Errorf("%d objects were allocated: %d are counted", 2*n, got)
+	}
+	if after.collections <= before.collections {
+		t.Errorf("a collection is not counted: %d, then %d", before.collections, after.collections)
+	}
+	runtime.KeepAlive(tiny)
+	runtime.KeepAlive(large)
+}
