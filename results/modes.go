@@ -130,6 +130,8 @@ func (m *Modes) Cause() string {
 		return "whether the coherence mode explains them is not known"
 	case *m.ByCoherence:
 		return "they ran in different coherence modes"
+	case max(*m.Slow.CoherenceNS, *m.Fast.CoherenceNS) > CoherenceFactor*min(*m.Slow.CoherenceNS, *m.Fast.CoherenceNS):
+		return "mostly, but not all, in different coherence modes"
 	}
 	return "the coherence mode does not explain them"
 }
