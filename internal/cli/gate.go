@@ -46,7 +46,7 @@ func (a *app) gateCmd() *cobra.Command {
 			"    - lock: mutex\n" +
 			"      metric: acquire_p99_ns\n" +
 			"      limit: 50us                # of the new side\n\n" +
-			"Exit codes: 0 pass, 2 usage, 3 a violation or a hang of the new side, 4 failed, 5 inconclusive, 130\n" +
+			"Exit codes: 0 pass, 1 runtime error, 2 usage, 3 a violation or a hang of the new side, 4 failed, 5 inconclusive, 130\n" +
 			"interrupted; 3 beats 4 beats 5.",
 		Example: "  lockbench gate --rules rules.yaml --old ./lockbench-old --new ./lockbench-new --lock 'mcs*' --budget 20m\n" +
 			"  lockbench gate --rules rules.yaml session.jsonl\n" +
