@@ -73,7 +73,7 @@ qemu: ## conformance on arm64 under qemu-user: executes the stubs, does not test
 	./scripts/qemu-arm64.sh
 
 .PHONY: fuzz
-fuzz: ## each fuzz target for FUZZTIME (default 20s)
+fuzz: ## each fuzz target for FUZZTIME inputs (default 500000x)
 	./scripts/fuzz.sh
 
 .PHONY: bench
