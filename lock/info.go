@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -50,8 +51,37 @@ type Info struct {
 
 	// New returns a fresh, free lock for workers 0 to workers-1 (workers >= 1).
 	New func(workers int) (Lock, error)
-	// Dial returns one client process's access to a distributed lock.
-	Dial func(Target) (Leaser, error)
+	// Dial returns one client process's access to a distributed lock: a Leaser, or
+	// an Optimistic if that is its kind. It fails within Target.DialTimeout if no
+	// server answers, or if ctx ends before.
+	Dial func(ctx context.Context, t Target) (Client, error)
+	// Remote says more of a distributed lock; set exactly if Dial is.
+	Remote *Remote
+}
+
+// Remote is what is known of a distributed lock before it is dialled.
+type Remote struct {
+	// Services are the kinds of service that the lock runs on, the first by default:
+	// "redis", "redlock", "etcd", "zookeeper", "postgres", "loopback".
+	Services []string
+	// Peer is the library that the lock comes from and its version, such as
+	// "redsync v4.18.1"; empty: the lock is this project's own.
+	Peer string
+	// Expires says that a lease ends by itself at its TTL: one that does not ends with
+	// its session or transaction.
+	Expires bool
+	// Renews, Fences and Reentrant say what of AcquireOptions the lock can do. An
+	// adapter of a library adds nothing to it.
+	Renews, Fences, Reentrant bool
+	// AlwaysFences says that there is a token even if none is asked for.
+	AlwaysFences bool
+	// Waits is how a waiter learns that it may go on, in a few words: "polls",
+	// "woken by the release", "watches its predecessor".
+	Waits string
+	// Note is a remark that the lock's rows carry, such as what the library lacks.
+	Note string
+	// MinNodes is the smallest number of servers that make sense; 0: 1.
+	MinNodes int
 }
 
 var nameRE = regexp.MustCompile(`^([a-z]+:)?[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
@@ -80,6 +110,8 @@ func (i Info) Validate() error {
 		if i.New != nil || i.Dial != nil {
 			errs = append(errs, fmt.Errorf("lock %s: unavailable, yet New or Dial is set", i.Name))
 		}
+	case (i.Dial == nil) != (i.Remote == nil), i.Remote != nil && len(i.Remote.Services) == 0:
+		errs = append(errs, fmt.Errorf("lock %s: Remote, with its services, goes with Dial", i.Name))
 	case (i.New == nil) == (i.Dial == nil):
 		errs = append(errs, fmt.Errorf("lock %s: exactly one of New and Dial must be set", i.Name))
 	case (i.Kind == KindLock) != (i.New != nil):

@@ -1,6 +1,7 @@
 package locktest_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -64,7 +65,8 @@ func TestUnavailableAndDistributed(t *testing.T) {
 	elsewhere := lock.Info{Name: "elsewhere", Family: "test", Doc: "d", Source: "s", Unavailable: "needs another system"}
 	remote := lock.Info{
 		Name: "remote", Family: "test", Doc: "d", Source: "s", Kind: lock.KindLease,
-		Dial: func(lock.Target) (lock.Leaser, error) { return nil, errors.New("not dialled") },
+		Dial:   func(context.Context, lock.Target) (lock.Client, error) { return nil, errors.New("not dialled") },
+		Remote: &lock.Remote{Services: []string{"redis"}},
 	}
 	locktest.Run(t, elsewhere)
 	for _, info := range []lock.Info{elsewhere, remote} {

@@ -1,0 +1,11 @@
+package lock
+
+// Names of services.
+const (
+	ServiceRedis     = "redis"
+	ServiceRedlock   = "redlock" // several independent Redis servers
+	ServiceEtcd      = "etcd"
+	ServiceZooKeeper = "zookeeper"
+	ServicePostgres  = "postgres"
+	ServiceLoopback  = "loopback" // this project's own lock server, for its tests and controls
+)
