@@ -1,0 +1,9 @@
+//go:build !unix
+
+package tcpproxy
+
+import "net"
+
+func listen(addr string) (net.Listener, error) { return net.Listen("tcp4", addr) }
+
+func reserve(*net.TCPAddr) (release func(), err error) { return func() {}, nil }
