@@ -183,11 +183,5 @@ func (p *Proxy) finish(l *link, rst bool) {
 		}
 	}
 	delete(p.links, l)
-	for dir := range p.held {
-		if p.hold[dir] {
-			} else {
-			p.held[dir] = 0
-		}
-	}
 	p.changed.Broadcast()
 }
