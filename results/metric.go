@@ -42,7 +42,7 @@ func (m Metric) Estimate(of *Metrics) *Estimate { return *m.est(of) }
 func MetricList() []Metric {
 	acquire := func(s *Sample) *Latency { return s.Acquire }
 	handoff := func(s *Sample) *Latency { return s.Handoff }
-	return []Metric{
+	return append([]Metric{
 		{"throughput_ops_s", "ops/s", Higher, "acquisitions a second of all workers",
 			func(s *Sample) (float64, bool) { return s.ThroughputOps, true }, func(m *Metrics) **Estimate { return &m.Throughput }},
 		{"wall_ns_per_op", "ns", Lower, "elapsed time by acquisitions of all workers",
@@ -107,7 +107,7 @@ func MetricList() []Metric {
 			func(s *Sample) (float64, bool) { return shareOf(s.TimedOut, s.Ops+s.TryFailed+s.TimedOut) }, func(m *Metrics) **Estimate { return &m.TimedOut }},
 		{"backlog_pct", "%", Lower, "open loop: planned arrivals that were not served at the stop",
 			backlog, func(m *Metrics) **Estimate { return &m.Backlog }},
-	}
+	}, remoteMetrics()...)
 }
 
 // LookupMetric finds a metric by its name. The error is a *near.UnknownError.

@@ -46,6 +46,13 @@ const (
 	FlagFewOps         = "few-operations" // fewer than 100 operations a worker, because sections are long
 	FlagDrain          = "slow-drain"     // workers took long to leave after the stop
 	FlagOverlap        = "little-overlap" // workers ran together for only a part of the interval
+	FlagTimeouts       = "timeouts"       // distributed: operations got no lock in time
+	FlagFallback       = "fallback"       // distributed: sections ran without the lock after a time-out
+	FlagLost           = "lost-leases"    // distributed: leases ended before they were released
+	FlagUnknown        = "unknown"        // distributed: requests whose outcome is not known
+	FlagErrors         = "errors"         // distributed: operations failed
+	FlagOrphans        = "orphans"        // distributed: grants came after the caller had left
+	FlagDeadlock       = "deadlock"       // distributed: workers waited for each other; says by which way out
 )
 
 // Run is the header of a file, one a run.
@@ -244,6 +251,9 @@ type Sample struct {
 	Phases     []Phase `json:"phases,omitempty"`
 	ClockReads int64   `json:"clock_reads_throughput"` // readings of the clock by workers in the throughput interval
 	Mallocs    int64   `json:"mallocs_throughput"`     // heap objects allocated from the warm-up to the end of the probe, the harness's own included
+
+	// Remote is of distributed locks.
+	Remote *Remote `json:"remote,omitempty"`
 
 	Flags []string `json:"flags,omitempty"`
 }

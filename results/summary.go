@@ -50,6 +50,19 @@ type Metrics struct {
 	// Backlog is the share of an open loop's planned arrivals that had not been
 	// served at the stop.
 	Backlog *Estimate `json:"backlog_pct,omitempty"`
+
+	// Of distributed locks.
+	ReleaseP50   *Estimate `json:"release_p50_ns,omitempty"`
+	ReleaseP99   *Estimate `json:"release_p99_ns,omitempty"`
+	RoundTrips   *Estimate `json:"round_trips_per_acquire,omitempty"`
+	HandoffTrips *Estimate `json:"handoff_round_trips,omitempty"`
+	Commands     *Estimate `json:"commands_per_acquire,omitempty"`
+	Attempts     *Estimate `json:"attempts_per_acquire,omitempty"`
+	ServerCPU    *Estimate `json:"server_cpu_ns_per_op,omitempty"`
+	Timeouts     *Estimate `json:"timeouts_pct,omitempty"`
+	LostLeases   *Estimate `json:"lost_leases,omitempty"`
+	Orphans      *Estimate `json:"orphans,omitempty"`
+	Deadlocks    *Estimate `json:"deadlocks,omitempty"`
 }
 
 // A PhaseSummary is one stage of a load that changes.
@@ -91,6 +104,10 @@ type CellSummary struct {
 
 	OfferedOps float64 `json:"offered_ops_s,omitempty"` // open loop: the arrival rate asked for
 
+	// Remote is what all repetitions of a distributed lock's cell have in common, of
+	// the first: its servers and options, not its counts.
+	Remote *Remote `json:"remote,omitempty"`
+
 	Metrics Metrics        `json:"metrics"`          // without OKReps, empty
 	Phases  []PhaseSummary `json:"phases,omitempty"` // of a load that changes
 	Marks   []Mark         `json:"marks,omitempty"`
@@ -125,7 +142,8 @@ func summarize(first *Sample, rows []row, planned int, list []Metric) *CellSumma
 		Type: TypeSummary, Cell: first.Cell, Lock: first.Lock, Family: first.Family, Control: first.Control,
 		Workload: first.Workload, Workers: first.Workers, Cores: first.Cores, Pin: first.Pin, Clients: first.Clients,
 		Dispatch: first.Dispatch, Threads: first.Threads, RW: first.RW, Side: first.Side,
-		Reps: len(rows), Outcome: OutcomeOK, Outcomes: map[string]int{},
+		Remote: first.Remote.settings(),
+		Reps:   len(rows), Outcome: OutcomeOK, Outcomes: map[string]int{},
 	}
 	var ok []row
 	for _, r := range rows {

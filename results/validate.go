@@ -61,6 +61,7 @@ func (s *Sample) Validate() error {
 	c.positive("think_measured_ns", s.ThinkMeasuredNS)
 	c.positive("section_mean_ns", s.SectionMeanNS)
 	c.positive("think_mean_ns", s.ThinkMeanNS)
+	s.validateRemote(&c)
 	for _, p := range s.Phases {
 		c.span("phases.elapsed_ns", p.ElapsedNS)
 		c.count("phases.ops", p.Ops)

@@ -27,6 +27,8 @@ func Knobs() []Knob {
 		{"timed-wait", "DURATION", "how long timed acquisitions wait"},
 		{"locks", "N", "number of locks"},
 		{"choice", "CHOICE", "which lock: uniform or zipf:EXPONENT"},
+		{"keys", "KEYS", "locks and choice in one: hot, own (one a worker), uniform:N or zipf:N:EXPONENT"},
+		{"order", "ORDER", "of the two keys of a transfer: sorted, or as-given, which deadlocks"},
 		{"phases", "LIST", "load phases PERCENT:LENGTH,...: percent of the workers active, relative length"},
 		{"arrivals", "SCHEDULE", "closed, or constant:RATE or poisson:RATE for an open loop, operations a second in all"},
 	}

@@ -31,6 +31,8 @@ func Presets() []Preset {
 			"workers=all section=100 think=exp:300 locks=16 choice=zipf:1.1 read-lines=1 write-lines=1"},
 		{"open-loop", "200,000 Poisson arrivals a second, whether or not the lock keeps up; latency counts from the planned arrival",
 			"workers=all section=100 arrivals=poisson:200000"},
+		{"transfer", "distributed locks: two of four keys an operation, and the sum of the balances must stay; --order as-given deadlocks",
+			"workers=4 section=100us keys=uniform:4 order=sorted"},
 	}
 }
 

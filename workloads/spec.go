@@ -27,8 +27,12 @@ type Spec struct {
 	Timed     float64       `json:"timed" yaml:"timed"`              // percent that wait for timed-wait only
 	TimedWait time.Duration `json:"timed_wait_ns" yaml:"timed-wait"` // of timed acquisitions
 
-	Locks  int    `json:"locks" yaml:"locks"`   // how many locks, >= 1
-	Choice Choice `json:"choice" yaml:"choice"` // which of them
+	Locks  int    `json:"locks" yaml:"locks"`        // how many locks, >= 1
+	Choice Choice `json:"choice" yaml:"choice"`      // which of them
+	Keys   Keys   `json:"keys,omitzero" yaml:"keys"` // both in one; empty: as they say
+	// Order makes each operation a transfer between two locks, taken in that order
+	// (OrderSorted, OrderAsGiven); empty: an operation takes one lock.
+	Order Order `json:"order,omitempty" yaml:"order"`
 
 	Phases   Phases   `json:"phases" yaml:"phases"`     // how many workers are active when
 	Arrivals Arrivals `json:"arrivals" yaml:"arrivals"` // empty: closed loop
@@ -77,10 +81,30 @@ func (s Spec) Validate() error {
 	if s.Locks < 1 || s.Locks > MaxLocks {
 		bad("locks: %d: want 1 to %d", s.Locks, MaxLocks)
 	}
+	if s.Order != "" {
+		switch {
+		case s.lockCount() < 2:
+			bad("order: a transfer takes two different keys of several: want keys uniform:N or zipf:N:EXPONENT")
+		case s.Reads+s.Try+s.Timed > 0:
+			bad("order: a transfer waits for both locks: want no reads, try or timed")
+		}
+	}
 	if len(s.Phases) > 0 && s.Arrivals.Kind != "" {
 		bad("phases and arrivals together: an open loop's load is its arrival rate")
 	}
 	return errors.Join(errs...)
+}
+
+// lockCount is the number of locks, 1 for own keys: it is not known before the
+// number of workers is.
+func (s Spec) lockCount() int {
+	switch s.Keys.Kind {
+	case "":
+		return s.Locks
+	case "hot", "own":
+		return 1
+	}
+	return s.Keys.N
 }
 
 // Load is a resolved workload: what child processes get. Integers and
@@ -97,7 +121,9 @@ type Load struct {
 	TimedPct    float64  `json:"timed_pct,omitempty"`
 	TimedWaitNS int64    `json:"timed_wait_ns,omitempty"`
 	Locks       int      `json:"locks"`
-	Zipf        float64  `json:"zipf,omitempty"` // exponent; 0 = uniform
+	Zipf        float64  `json:"zipf,omitempty"`  // exponent; 0 = uniform
+	Own         bool     `json:"own,omitempty"`   // each worker has a lock of its own; Locks is then the number of workers
+	Order       string   `json:"order,omitempty"` // of a transfer's two locks; empty: an operation takes one
 	Phases      []Phase  `json:"phases,omitempty"`
 	Arrivals    string   `json:"arrivals,omitempty"` // constant, poisson; empty: closed loop
 	RateOps     float64  `json:"rate_ops_s,omitempty"`
@@ -116,6 +142,10 @@ func (s Spec) Resolve(unitNS float64) Load {
 	if s.Timed > 0 {
 		l.TimedWaitNS = int64(s.TimedWait)
 	}
+	l.Order = string(s.Order)
+	if s.Keys.Kind != "" {
+		l.Locks, l.Zipf, l.Own = s.lockCount(), s.Keys.Zipf, s.Keys.Kind == "own"
+	}
 	if h := s.Hog.Resolve(unitNS); h.A != 0 || h.B != 0 {
 		l.Hog = &h
 	}
@@ -125,5 +155,5 @@ func (s Spec) Resolve(unitNS float64) Load {
 // General reports whether the load needs the general loop: a mix, several
 // locks, or planned arrivals.
 func (l Load) General() bool {
-	return l.Locks > 1 || l.ReadPct > 0 || l.TryPct > 0 || l.TimedPct > 0 || l.Arrivals != ""
+	return l.Locks > 1 || l.Own || l.ReadPct > 0 || l.TryPct > 0 || l.TimedPct > 0 || l.Arrivals != ""
 }

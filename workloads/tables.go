@@ -30,8 +30,13 @@ func (l Load) Tables(worker, workers int, seed uint64) Tables {
 	if l.Hog != nil && worker == 0 {
 		t.Section = l.Hog.Table(rng)
 	}
-	if l.Locks > 1 || l.ReadPct > 0 || l.TryPct > 0 || l.TimedPct > 0 {
+	if l.Locks > 1 || l.Own || l.ReadPct > 0 || l.TryPct > 0 || l.TimedPct > 0 {
 		t.Ops = l.ops(rng)
+		for i := range t.Ops {
+			if l.Own {
+				t.Ops[i].Lock = uint16(worker)
+			}
+		}
 	}
 	if l.Arrivals != "" {
 		mean := 1e9 * float64(workers) / l.RateOps

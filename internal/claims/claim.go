@@ -1,0 +1,188 @@
+package claims
+
+import "lockbench/internal/clock"
+
+// Entry is what a worker found when it entered.
+type Entry struct {
+	// Overlap is the worker whose claim stood, -1 = none.
+	Overlap int
+	// Regressed says that the token was not above those seen before.
+	Regressed bool
+	// At is the stamp of the entry. Released and Releaser are of the last exit
+	// from the section (0 and -1: nobody was in it before); ReleaseTrips is what
+	// its release reported before it began.
+	At, Released int64
+	Releaser     int
+	ReleaseTrips int64
+	counter      int64
+}
+
+// Enter claims a key for a worker that was just granted it. token is its fencing
+// token, if hasToken; reentered claims are not made.
+func (a *Arena) Enter(worker, key int, token uint64, hasToken bool) Entry {
+	k := &a.keys[key]
+	e := Entry{Overlap: -1, Releaser: -1}
+	if !k.owner.CompareAndSwap(0, uint64(worker)+1) {
+		e.Overlap = int(k.owner.Load()) - 1
+		if e.Overlap < 0 { // it has just left, after we were granted: that is an overlap all the same
+			e.Overlap = int(k.releaser.Load()) - 1
+		}
+		k.overlaps.Add(1)
+		a.h.violations.Add(1)
+	}
+	e.At = clock.Shared()
+	k.since.Store(e.At)
+	e.Released, e.Releaser, e.ReleaseTrips = k.released.Load(), int(k.releaser.Load())-1, k.releaseTrip.Load()
+	if hasToken {
+		for {
+			last := k.token.Load()
+			if token <= last {
+				e.Regressed = true
+				k.regressions.Add(1)
+				a.h.violations.Add(1)
+				break
+			}
+			if k.token.CompareAndSwap(last, token) {
+				break
+			}
+		}
+	}
+	e.counter = k.counter
+	s := &a.slots[worker]
+	n := s.next.Load()
+	s.ring[n%RingSize] = Claim{Key: uint64(key), Token: token, Enter: e.At}
+	s.next.Store(n + 1)
+	return e
+}
+
+// Exit gives the claim up, before the release is sent, and returns its stamp.
+func (a *Arena) Exit(worker, key int, e Entry) int64 {
+	k := &a.keys[key]
+	k.counter = e.counter + 1 // read at the entry, written at the exit: the section's length apart
+	k.sections.Add(1)
+	at := clock.Shared()
+	s := &a.slots[worker]
+	for i := range uint64(2) { // a transfer has two claims
+		if n := s.next.Load(); n > i {
+			if c := &s.ring[(n-1-i)%RingSize]; c.Key == uint64(key) && c.Exit == 0 {
+				c.Exit = at
+				break
+			}
+		}
+	}
+	k.releaser.Store(int64(worker) + 1)
+	k.released.Store(at)
+	k.owner.CompareAndSwap(uint64(worker)+1, 0)
+	return at
+}
+
+// SetReleaseTrips notes how many round trips a release of this lock takes.
+// The client that releases reports it, since the next holder cannot know.
+func (a *Arena) SetReleaseTrips(key int, n int64) { a.keys[key].releaseTrip.Store(n) }
+
+// Waiting notes that a worker waits for a key, -1 = for none.
+func (a *Arena) Waiting(worker, key int) { a.slots[worker].waits.Store(uint64(key + 1)) }
+
+// Cycle follows who waits for whom, from a worker that waits for a key, and returns
+// the workers of the cycle that it is in; nil if there is none. The words are read
+// one after the other, so that a cycle of workers that do not wait at the same
+// time is possible in principle; it is read twice and must be the same.
+func (a *Arena) Cycle(worker, key int) []int {
+	first := a.cycle(worker, key)
+	if first == nil {
+		return nil
+	}
+	again := a.cycle(worker, key)
+	if len(again) != len(first) {
+		return nil
+	}
+	for i := range first {
+		if first[i] != again[i] {
+			return nil
+		}
+	}
+	return first
+}
+
+func (a *Arena) cycle(worker, key int) []int {
+	path := []int{worker}
+	for len(path) <= len(a.slots) {
+		holder := int(a.keys[key].owner.Load()) - 1
+		switch {
+		case holder == worker && len(path) > 1:
+			return path
+		case holder < 0 || holder >= len(a.slots) || holder == worker:
+			return nil
+		}
+		path = append(path, holder)
+		w := int(a.slots[holder].waits.Load()) - 1
+		if w < 0 || w >= len(a.keys) {
+			return nil
+		}
+		key = w
+	}
+	return nil
+}
+
+// Move moves an amount between two keys' balances, which their locks protect. It is
+// plain reads and writes.
+func (a *Arena) Move(from, to int, amount int64) {
+	f, t := a.keys[from].balance, a.keys[to].balance
+	a.keys[from].balance = f - amount
+	a.keys[to].balance = t + amount
+}
+
+// Acknowledged and Unknown count guarded and optimistic writes.
+func (a *Arena) Acknowledged(key int, delta int64) { a.keys[key].acked.Add(delta) }
+
+// Unknown counts a write of which nobody knows whether it was done.
+func (a *Arena) Unknown(key int, delta int64) { a.keys[key].unknown.Add(max(delta, -delta)) }
+
+// Finish notes that a client has done its last section; Finished is how many
+// have.
+func (a *Arena) Finish() { a.h.finished.Add(1) }
+
+// Finished is how many clients have finished.
+func (a *Arena) Finished() int { return int(a.h.finished.Load()) }
+
+// Audit is what is wrong with a key, and with the sum of the balances.
+type Audit struct {
+	Overlaps, Regressions int64
+	LostUpdates           int64 // sections beyond those that the plain counter has
+}
+
+// Audit sums up all keys. It is for after the last exit.
+func (a *Arena) Audit() Audit {
+	var out Audit
+	balance := int64(0)
+	for i := range a.keys {
+		k := &a.keys[i]
+		out.Overlaps += k.overlaps.Load()
+		out.Regressions += k.regressions.Load()
+		if d := k.sections.Load() - k.counter; d != 0 {
+			out.LostUpdates += max(d, -d)
+		}
+		balance += k.balance
+	}
+	if d := balance - Initial*int64(len(a.keys)); d != 0 {
+		out.LostUpdates += max(d, -d)
+	}
+	return out
+}
+
+// Written returns the sums of acknowledged deltas of a key and of those that are not
+// known.
+func (a *Arena) Written(key int) (acked, unknown int64) {
+	return a.keys[key].acked.Load(), a.keys[key].unknown.Load()
+}
+
+// Ring returns the latest claims of a worker, oldest first.
+func (a *Arena) Ring(worker int) []Claim {
+	s := &a.slots[worker]
+	n := s.next.Load()
+	var out []Claim
+	for i := n - min(n, RingSize); i < n; i++ {
+		out = append(out, s.ring[i%RingSize])
+	}
+	return out
+}
