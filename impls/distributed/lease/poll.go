@@ -13,7 +13,7 @@ import (
 // Delay returns how long to wait after attempt n (1, 2, ...): see lock.WaitPolicy.
 func Delay(p lock.WaitPolicy, n int) time.Duration {
 	d := p.Max
-	if shift := n - 1; shift < 40 && p.Min<<shift < p.Max && p.Min<<shift > 0 {
+	if shift := n - 1; p.Min < p.Max>>shift { // so that the shift to the left does not overflow
 		d = p.Min << shift
 	}
 	return time.Duration(float64(d) * (1 - p.Jitter*rand.Float64()))
@@ -39,8 +39,7 @@ func Poll(ctx context.Context, o lock.AcquireOptions, try func(context.Context) 
 // held and nothing under way: a caller that leaves then knows that. Its error
 // wraps lock.ErrNotAcquired. To be called by a driver's Acquire, with its context.
 func Rest(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
-	k, _ := ctx.Value(callKey{}).(*call)
-	if k != nil && !k.state.CompareAndSwap(working, resting) {
+	if !Idle(ctx) {
 		return fmt.Errorf("%w: %w", lock.ErrNotAcquired, context.Canceled)
 	}
 	t := time.NewTimer(d)
@@ -50,8 +49,23 @@ func Rest(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	case <-wake:
 	case <-ctx.Done():
 	}
-	if k != nil && !k.state.CompareAndSwap(resting, working) || ctx.Err() != nil {
+	if !Busy(ctx) || ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", lock.ErrNotAcquired, context.Canceled)
 	}
 	return nil
+}
+
+// Idle tells that from now on nothing is held and nothing under way, and Busy that
+// this ends: what Rest does, for drivers over a library that waits by itself, which
+// call them where they see its requests. They return false if the caller has left;
+// after Busy has, nothing may be sent any more that could win the lock. Without a change
+// of state, and with a context that is not of a driver's Acquire, they return true.
+func Idle(ctx context.Context) bool { return swap(ctx, working, resting) }
+
+// Busy is described at Idle.
+func Busy(ctx context.Context) bool { return swap(ctx, resting, working) }
+
+func swap(ctx context.Context, from, to int32) bool {
+	k, _ := ctx.Value(callKey{}).(*call)
+	return k == nil || k.state.CompareAndSwap(from, to) || k.state.Load() != left
 }
