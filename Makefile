@@ -11,6 +11,11 @@ BIN := bin/lockbench
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
+# Containers are reached over loopback, also from a machine that is itself a container, and the program and its
+# watchdog clean up: Ryuk's image is not needed.
+test race bench-distributed: export TESTCONTAINERS_HOST_OVERRIDE ?= 127.0.0.1
+test race bench-distributed: export TESTCONTAINERS_RYUK_DISABLED ?= true
+
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +47,7 @@ lint: ## gofmt, vet on all platforms, staticcheck, generated code up to date
 	@$(MAKE) --no-print-directory check-generated
 	$(GO) mod tidy -diff
 	cd examples/customlock && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd images/etcd && $(GO) mod tidy -diff
 
 .PHONY: check-generated
 check-generated: ## fail if go generate would change anything
@@ -60,9 +66,10 @@ generate: ## write the measured loops of all locks anew
 	$(GO) generate ./...
 
 .PHONY: tidy
-tidy: ## go mod tidy, in the example's module too
+tidy: ## go mod tidy, in the modules of the example and of etcd's image too
 	$(GO) mod tidy
 	cd examples/customlock && $(GO) mod tidy
+	cd images/etcd && $(GO) mod tidy
 
 .PHONY: fmt
 fmt: ## gofmt
@@ -105,6 +112,10 @@ vuln: ## known vulnerabilities; skipped where the database is out of reach
 .PHONY: install-tools
 install-tools: ## fetch the pinned tools into the module cache
 	$(GO) install $(STATICCHECK)
+
+.PHONY: images
+images: ## images of the servers for a machine without a registry (images/README.md): about 2 minutes, once
+	@./scripts/images.sh
 
 .PHONY: clean
 clean: ## remove what make built
