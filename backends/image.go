@@ -1,0 +1,122 @@
+package backends
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+)
+
+// Keys of Options.Images.
+const (
+	imageRedis     = "redis"
+	imageEtcd      = "etcd"
+	imageZooKeeper = "zookeeper"
+	imagePostgres  = "postgres"
+)
+
+// image is what a kind of server runs from.
+type image struct {
+	key      string
+	official string // with its version, from the default registry
+	local    string // what make images builds: the same arguments, ports and environment
+}
+
+// images are sorted by key. etcd publishes on registries of its own; the one named here is
+// the mirror of that very image on the default registry.
+var images = []image{
+	{imageEtcd, "rancher/mirrored-coreos-etcd:v3.5.12", "lockbench/etcd"},
+	{imagePostgres, "postgres:17", "lockbench/postgres"},
+	{imageRedis, "redis:8.2", "lockbench/redis"},
+	{imageZooKeeper, "zookeeper:3.9", "lockbench/zookeeper"},
+}
+
+// Images returns the names of the official images, by key, as they are pulled by default.
+func Images() map[string]string {
+	out := map[string]string{}
+	for _, i := range images {
+		out[i.key] = i.official
+	}
+	return out
+}
+
+// stallTimeout bounds a pull in which nothing comes: a registry that is there sends
+// progress many times a second.
+const stallTimeout = 8 * time.Second
+
+// image returns the name of the image for key, which is then present:
+// the one asked for > the official one, if it is here > the one of make images, if it is here >
+// the official one, pulled.
+func (e *engine) image(ctx context.Context, key, asked string, log func(string)) (string, error) {
+	var i image
+	for _, known := range images {
+		if known.key == key {
+			i = known
+		}
+	}
+	candidates := []string{i.official, i.local}
+	if asked != "" {
+		candidates = []string{asked}
+	}
+	for _, name := range candidates {
+		_, err := e.cli.ImageInspect(ctx, name)
+		switch {
+		case err == nil:
+			return name, nil
+		case !notFound(err):
+			return "", fmt.Errorf("look for image %s: %w", name, err)
+		}
+	}
+	name := candidates[0]
+	log("pulling image " + name)
+	if err := pull(ctx, e.cli, name, credentials(ctx, name)); err != nil {
+		tip := fmt.Sprintf("make images, or docker pull %s, or --image %s=NAME", name, key)
+		return "", &Error{fmt.Errorf("image %s is not here and cannot be pulled: %w: %w", name, ErrMissing, err), tip}
+	}
+	return name, nil
+}
+
+// credentials are the user's for an image's registry, as the docker command keeps them; empty: nobody's.
+func credentials(ctx context.Context, name string) string {
+	_, auth, err := testcontainers.DockerImageAuth(ctx, name)
+	if err != nil {
+		return ""
+	}
+	text, err := json.Marshal(auth)
+	if err != nil {
+		return ""
+	}
+	return base64.URLEncoding.EncodeToString(text)
+}
+
+// pull pulls an image. It gives up when nothing has come for stallTimeout.
+func pull(ctx context.Context, cli *client.Client, name, auth string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("nothing came for %s", stallTimeout)) })
+	defer stall.Stop()
+	why := func(err error) error {
+		if c := context.Cause(ctx); c != nil {
+			return c
+		}
+		return err
+	}
+	r, err := cli.ImagePull(ctx, name, client.ImagePullOptions{RegistryAuth: auth})
+	if err != nil {
+		return why(err)
+	}
+	for m, err := range r.JSONMessages(ctx) {
+		if err == nil && m.Error != nil {
+			err = m.Error
+		}
+		if err != nil {
+			return why(err)
+		}
+		stall.Reset(stallTimeout)
+	}
+	return why(nil)
+}

@@ -1,0 +1,55 @@
+package backends
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+)
+
+// ryukEnv is the variable that switches testcontainers' reaper off.
+const ryukEnv = "TESTCONTAINERS_RYUK_DISABLED"
+
+// ryukPull bounds how long is waited for the reaper's image, a few megabytes: less than what
+// a machine without a registry may spend on a whole start.
+const ryukPull = 3 * time.Second
+
+var ryukOnce sync.Once
+
+// decideRyuk switches testcontainers' reaper off if its image is neither here nor to be had:
+// otherwise no container could be made at all. testcontainers reads its settings once, when it is
+// first used, so this comes before; and so the client is one of our own.
+func decideRyuk(ctx context.Context, log func(string)) {
+	ryukOnce.Do(func() {
+		if os.Getenv(ryukEnv) != "" {
+			return
+		}
+		cli, err := client.New(client.FromEnv)
+		if err != nil {
+			return // Docker is elsewhere, or nowhere: the next step finds out
+		}
+		defer func() { _ = cli.Close() }() // idle connections
+		image := os.Getenv("TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX")
+		if image != "" {
+			image += "/"
+		}
+		image += testcontainers.ReaperDefaultImage
+		if _, err := cli.Ping(ctx, client.PingOptions{}); err != nil {
+			return
+		}
+		if _, err := cli.ImageInspect(ctx, image); err == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, ryukPull)
+		defer cancel()
+		if err := pull(ctx, cli, image, ""); err == nil {
+			return
+		}
+		// An error of Setenv needs a name with = or NUL in it.
+		_ = os.Setenv(ryukEnv, "true")
+		log("testcontainers' reaper " + image + " is not to be had: going on without it (containers are removed by lockbench itself)")
+	})
+}

@@ -1,0 +1,119 @@
+package backends
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"lockbench/lock"
+)
+
+// server is what is to be known of a kind of server, whoever started it. Functions, not an
+// interface: one value a service, in one table.
+type server struct {
+	// ping returns nil if the server at addr answers, and can serve.
+	ping func(ctx context.Context, t lock.Target, addr string) error
+	// version returns what the server at addr says of itself.
+	version func(ctx context.Context, t lock.Target, addr string) (string, error)
+	// check returns nil if all servers answer and can serve together.
+	check func(ctx context.Context, t lock.Target) error
+	// clean removes all names that begin with prefix, and returns how many.
+	clean func(ctx context.Context, t lock.Target, prefix string) (int, error)
+	// bounds are those of a TTL with this project's settings; 0: none.
+	bounds func(top Topology) (lowest, highest time.Duration)
+}
+
+var servers = map[string]server{
+	lock.ServiceRedis: redisServer,
+}
+
+func unbounded(Topology) (lowest, highest time.Duration) { return 0, 0 }
+
+// askTimeout bounds one question to one server: those in containers are on this
+// machine, and given ones must be known to be unreachable within 5 s.
+const askTimeout = 4 * time.Second
+
+// clean removes what is under a prefix of this project, and nothing else.
+func clean(ctx context.Context, s server, t lock.Target, prefix string) (int, error) {
+	if !strings.HasPrefix(prefix, ours) {
+		return 0, fmt.Errorf("clean %q: only names under %q are this project's", prefix, ours)
+	}
+	if s.clean == nil {
+		return 0, nil
+	}
+	n, err := s.clean(ctx, t, prefix)
+	if err != nil {
+		return n, fmt.Errorf("clean %s: %w", prefix, err)
+	}
+	return n, nil
+}
+
+// ours begins every name on a server.
+const ours = "lockbench/"
+
+// token returns n random bytes in hexadecimal.
+func token(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // it never fails: crypto/rand
+	return hex.EncodeToString(b)
+}
+
+// tlsConfig returns how a server's certificate is checked; nil without TLS. addr is the
+// server's, whose host is the name by default.
+func tlsConfig(t *lock.TLS, addr string) (*tls.Config, error) {
+	if t == nil {
+		return nil, nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("address %s: %w", addr, err)
+	}
+	c := &tls.Config{ServerName: host, InsecureSkipVerify: t.Insecure, MinVersion: tls.VersionTLS12}
+	if t.ServerName != "" {
+		c.ServerName = t.ServerName
+	}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the authority's certificate: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("read the authority's certificate %s: %w", t.CAFile, errors.New("no certificate in it"))
+		}
+	}
+	if t.CertFile != "" || t.KeyFile != "" {
+		cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the client's certificate: %w", err)
+		}
+		c.Certificates = []tls.Certificate{cert}
+	}
+	return c, nil
+}
+
+// reached returns the address at which an announced one is reached.
+func reached(t lock.Target, addr string) string {
+	if to, ok := t.Reach[addr]; ok {
+		return to
+	}
+	return addr
+}
+
+// dialable returns nil if somebody listens at the address.
+func dialable(ctx context.Context, addr string) error {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("reach %s: %w", addr, err)
+	}
+	return c.Close()
+}
