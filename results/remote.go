@@ -41,7 +41,10 @@ type Remote struct {
 	Attempts   *float64 `json:"attempts_per_acquire,omitempty"`
 	// HandoffTrips is the median number of round trips on the critical path of a
 	// handoff: the release's, and those that the next holder began after it.
-	HandoffTrips *float64 `json:"handoff_round_trips,omitempty"`
+	// HandoffTripCounts is how many handoffs took 0, 1, 2, ... of them; the last entry is
+	// MaxHandoffTrips or more.
+	HandoffTrips      *float64 `json:"handoff_round_trips,omitempty"`
+	HandoffTripCounts []int64  `json:"handoff_trip_counts,omitempty"`
 	// ServerCPUNSPerOp is the processor time of the servers by acquisition, where
 	// they are containers.
 	ServerCPUNSPerOp *float64 `json:"server_cpu_ns_per_op,omitempty"`
@@ -68,6 +71,25 @@ type Remote struct {
 	LostUpdates      int64 `json:"lost_updates,omitempty"`      // of plain counters and balances that the lock protects
 	TokenRegressions int64 `json:"token_regressions,omitempty"` // fencing tokens that did not grow
 	Damage           int64 `json:"damage,omitempty"`            // guarded and optimistic: difference of the final value and what was acknowledged
+}
+
+// MaxHandoffTrips is where counting the round trips of a handoff ends.
+const MaxHandoffTrips = 15
+
+// MedianTrips is the median of a HandoffTripCounts; nil of none.
+func MedianTrips(counts []int64) *float64 {
+	total, sum := int64(0), int64(0)
+	for _, n := range counts {
+		total += n
+	}
+	for i, n := range counts {
+		sum += n
+		if n > 0 && 2*sum >= total {
+			v := float64(i)
+			return &v
+		}
+	}
+	return nil
 }
 
 // Deadlocks is the number of deadlocks, by whatever way out.
@@ -105,6 +127,9 @@ func (s *Sample) validateRemote(c *checker) {
 		n    int64
 	}{{"ttl_ns", r.TTLNS}, {"wait_min_ns", r.WaitMinNS}, {"wait_max_ns", r.WaitMaxNS}, {"acquire_timeout_ns", r.AcquireTimeoutNS}} {
 		c.span("remote."+x.name, x.n)
+	}
+	for _, n := range r.HandoffTripCounts {
+		c.count("remote.handoff_trip_counts", n)
 	}
 	for _, x := range []struct {
 		name string

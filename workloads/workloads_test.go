@@ -180,7 +180,7 @@ func get(t *testing.T, name string) Spec {
 }
 
 func TestPresets(t *testing.T) {
-	want := []string{"uncontended", "max-contention", "moderate", "long-sections", "oversubscribed", "hog", "bursty", "read-mostly", "striped-zipf", "open-loop"}
+	want := []string{"uncontended", "max-contention", "moderate", "long-sections", "oversubscribed", "hog", "bursty", "read-mostly", "striped-zipf", "open-loop", "transfer"}
 	var got []string
 	for _, p := range Presets() {
 		got = append(got, p.Name)

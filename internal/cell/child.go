@@ -35,9 +35,12 @@ type child struct {
 	threads string
 	shared  bool // read sections really are shared
 
+	remote *remote // of a distributed lock; the fields above but these are then unused
+
 	failure chan error    // a worker's
 	stop    chan struct{} // the parent wants us to stop
 
+	before        *float64     // coherence mode before the intervals
 	open          bool         // the staged meeting let two in
 	since         uint64       // count of the first lock when the order log began
 	unsampled     atomic.Int64 // workers of which nobody knows whether they waited or did not run
@@ -72,7 +75,11 @@ func Main(lookup Lookup, program string, in io.Reader, out io.Writer, exit func(
 	}
 	start := make(chan int64, 1)
 	go c.listen(start, exit)
-	before, err := c.setUp()
+	if c.spec.Remote != nil {
+		err = c.setUpRemote()
+	} else {
+		c.before, err = c.setUp()
+	}
 	if err != nil {
 		return c.report(nil, err)
 	}
@@ -85,7 +92,12 @@ func Main(lookup Lookup, program string, in io.Reader, out io.Writer, exit func(
 	case <-c.stop:
 		return 0
 	}
-	s, err := c.measure(before)
+	var s *results.Sample
+	if c.remote != nil {
+		s, err = c.remote.run()
+	} else {
+		s, err = c.measure(c.before)
+	}
 	return c.report(s, err)
 }
 

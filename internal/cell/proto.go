@@ -68,6 +68,9 @@ type Spec struct {
 	Clock      clock.Clock    `json:"clock"`
 	Client     int            `json:"client"`  // 0-based number of this child
 	Clients    int            `json:"clients"` // children of the cell
+	// Remote is set for a distributed lock. DurationNS is then of the one interval, in
+	// which everything is measured, and ProbeNS is 0.
+	Remote *Remote `json:"remote,omitempty"`
 }
 
 // Dispatch values.
@@ -185,6 +188,8 @@ func (s *Spec) Validate() error {
 		return fmt.Errorf("spec: locks %d: want 1 to %d", s.Load.Locks, workloads.MaxLocks)
 	case s.Load.Arrivals != "" && !(s.Load.RateOps > 0):
 		return errors.New("spec: an open loop needs a rate above 0")
+	case s.Remote != nil:
+		return s.Remote.Validate()
 	case s.Dispatch != DispatchDirect && s.Dispatch != DispatchInterface:
 		return fmt.Errorf("spec: dispatch %q", s.Dispatch)
 	}

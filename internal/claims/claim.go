@@ -76,6 +76,9 @@ func (a *Arena) Exit(worker, key int, e Entry) int64 {
 	return at
 }
 
+// Claimed reports whether somebody is in the section now.
+func (a *Arena) Claimed(key int) bool { return a.keys[key].owner.Load() != 0 }
+
 // SetReleaseTrips notes how many round trips a release of this lock takes.
 // The client that releases reports it, since the next holder cannot know.
 func (a *Arena) SetReleaseTrips(key int, n int64) { a.keys[key].releaseTrip.Store(n) }

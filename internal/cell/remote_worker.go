@@ -1,0 +1,460 @@
+package cell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"lockbench/internal/claims"
+	"lockbench/internal/clock"
+	"lockbench/lock"
+	"lockbench/lock/loop"
+	"lockbench/results"
+	"lockbench/workloads"
+)
+
+// rworker is one goroutine of a client process.
+type rworker struct {
+	r     *remote
+	id    int // among the workers of all clients
+	t     workloads.Tables
+	pairs [][2]int // of transfers
+	n     int      // operations begun
+	ctx   *waitCtx
+	opts  lock.AcquireOptions
+	due   int64 // open loop: the next planned arrival
+
+	count rcounts
+	began int64 // when the measured part of its work began
+	left  int64 // when it had left
+	bad   int64 // when failures without a success between them began; 0: none
+
+	releaseTrips int64        // that its latest release took
+	second       atomic.Int64 // transfer: the key+1 that it waits for while it holds another; 0: none
+	circle       atomic.Bool  // and it was in a circle of waiters when the time-out came
+	x            uint64
+}
+
+// rcounts is what a worker counts in the measured interval.
+type rcounts struct {
+	ops, tryFailed, timeouts, gaveUp, retries, fallbacks, unknown, errors int64
+	acked, unknownWrite                                                   int64
+	deadTTL, deadTimeout, deadServer                                      int64
+	trips, attempts, arrivals, contended, backlog                         int64
+	handoffTrips                                                          [results.MaxHandoffTrips + 1]int64
+	acquire, release, handoff, inside, think, late                        *results.Hist
+	insideNS, thinkNS                                                     mean
+	lastError                                                             string
+}
+
+// sleepFrom is the length, in ns, from which work is slept instead of computed: what
+// uses no processor leaves it to the servers, which may be on the same machine.
+const sleepFrom = 50_000
+
+func newRworker(r *remote, i int) *rworker {
+	spec := r.c.spec
+	w := &rworker{r: r, id: spec.Client*spec.Workers + i, ctx: newWaitCtx(), releaseTrips: 1, x: uint64(i) + 1}
+	w.t = spec.Load.Tables(w.id, spec.Workers*spec.Clients, spec.Seed)
+	if r.order() != "" {
+		w.pairs = spec.Load.Pairs(w.id, spec.Seed)
+	}
+	w.opts = lock.AcquireOptions{TTL: time.Duration(r.r.TTLNS), Renew: r.r.Renew, Fence: r.r.Fence, Wait: r.r.Wait}
+	if r.r.Depth > 1 || r.order() != "" {
+		w.opts.Owner = "w" + strconv.Itoa(w.id)
+	}
+	c := &w.count
+	c.acquire, c.release, c.handoff = results.NewHist(), results.NewHist(), results.NewHist()
+	c.inside, c.think, c.late = results.NewHist(), results.NewHist(), results.NewHist()
+	return w
+}
+
+// main runs operations until the stop, or until its share of fixed work is done.
+func (w *rworker) main() {
+	spec := w.r.c.spec
+	quota := int64(-1)
+	if spec.Ops > 0 {
+		total := int64(spec.Workers)
+		quota = spec.Ops / total
+		if int64(w.id%spec.Workers) < spec.Ops%total {
+			quota++
+		}
+	}
+	w.due = w.r.start + w.t.OffsetNS
+	rested := w.r.start // when the last operation was over
+	for {
+		now := clock.Shared()
+		if now >= w.r.stopAt || w.r.failed.Load() != nil || quota == 0 {
+			break
+		}
+		if w.began == 0 && now >= w.r.warmEnd {
+			w.began = now
+		}
+		w.wait(w.t.Think[w.n%len(w.t.Think)], nil)
+		start, planned := clock.Shared(), int64(0)
+		if len(w.t.GapsNS) > 0 {
+			planned = w.arrive()
+			start = clock.Shared()
+			if planned >= w.r.stopAt || start >= w.r.stopAt {
+				break
+			}
+		}
+		if w.measured(start) && len(w.t.Think) > 0 && len(w.t.GapsNS) == 0 {
+			w.count.think.Record(start-rested, 1)
+			w.count.thinkNS.add(start-rested, 1)
+		}
+		w.operation(start, planned)
+		w.n++
+		w.r.hot.Add(1)
+		if quota > 0 && w.began > 0 { // those of the warm-up are not of the fixed work
+			quota--
+		}
+		rested = clock.Shared()
+	}
+	if len(w.t.GapsNS) > 0 {
+		w.backlog()
+	}
+	w.left = clock.Shared()
+}
+
+// measured reports whether an instant is in the measured interval.
+func (w *rworker) measured(at int64) bool { return at >= w.r.warmEnd && at < w.r.stopAt }
+
+// arrive waits for the next planned arrival and returns when it was. The harness's own
+// lateness is recorded if it had to wait.
+func (w *rworker) arrive() int64 {
+	due := w.due
+	w.due += w.t.GapsNS[w.n%len(w.t.GapsNS)]
+	now := clock.Shared()
+	if now >= due {
+		return due
+	}
+	for now < due && now < w.r.stopAt {
+		time.Sleep(time.Duration(min(due, w.r.stopAt) - now))
+		now = clock.Shared()
+	}
+	if w.measured(now) {
+		w.count.late.Record(max(0, now-due), 1)
+	}
+	return due
+}
+
+// backlog records the planned arrivals that were not served, as waits of at least
+// their length.
+func (w *rworker) backlog() {
+	for k := w.n; w.due < w.r.stopAt && w.count.backlog < 1<<20; k++ {
+		w.count.acquire.Record(w.r.stopAt-w.due, 1)
+		w.count.backlog++
+		w.due += max(1, w.t.GapsNS[k%len(w.t.GapsNS)])
+	}
+}
+
+// kind is what sort of operation the n-th is, and its key.
+func (w *rworker) kind() (loop.Kind, int) {
+	if len(w.t.Ops) == 0 {
+		return loop.OpLock, 0
+	}
+	op := w.t.Ops[w.n%len(w.t.Ops)]
+	return op.Kind, int(op.Lock)
+}
+
+// operation is one: acquire, section, release. start is when it arrived.
+func (w *rworker) operation(start, planned int64) {
+	kind, key := w.kind()
+	from := start
+	if planned > 0 {
+		from = planned
+	}
+	switch {
+	case w.r.opt != nil:
+		w.update(key, from)
+		return
+	case w.pairs != nil:
+		w.transfer(w.pairs[w.n%len(w.pairs)], from)
+		return
+	}
+	if w.measured(start) {
+		w.count.arrivals++
+		if w.r.arena.Claimed(key) {
+			w.count.contended++
+		}
+	}
+	l, g := w.acquire(key, kind, from, false)
+	if l == nil {
+		if g == noLock && w.r.r.OnTimeout == OnTimeoutFallback && kind == loop.OpLock {
+			w.wait(w.t.Section[w.n%len(w.t.Section)], nil)
+			if w.measured(clock.Shared()) {
+				w.count.fallbacks++
+			}
+		}
+		return
+	}
+	extra := w.reenter(key)
+	done := w.section(key, l)
+	ok := w.release(l, extra)
+	if w.r.c.info.Kind == lock.KindGuarded {
+		w.settle(key, 1, ok, done)
+	}
+}
+
+// What an acquisition came to, without a lock.
+type refusal int
+
+const (
+	noLock  refusal = iota // not in time, or the lock gave up
+	halted                 // the stop
+	failing                // an error
+)
+
+// acquire gets the lock, trying again as the policy says, and records how long it
+// took from an instant on. first is the lease that is held meanwhile, of a transfer.
+func (w *rworker) acquire(key int, kind loop.Kind, from int64, second bool) (*grant, refusal) {
+	o := w.opts
+	limit := w.r.r.AcquireTimeoutNS
+	switch kind {
+	case loop.OpTry:
+		o.Try = true
+	case loop.OpTimed:
+		limit = w.r.c.spec.Load.TimedWaitNS
+	}
+	for {
+		called := clock.Shared()
+		if !w.ctx.begin(called+limit, second) {
+			w.open(from)
+			return nil, halted
+		}
+		trace := lock.NewTrace()
+		w.r.arena.Waiting(w.id, key)
+		l, err := w.r.leaser.Acquire(lock.WithTrace(w.ctx, trace), w.r.keys[key], o)
+		expired, stopped := w.ctx.finish()
+		now := clock.Shared()
+		if err == nil {
+			w.r.arena.Waiting(w.id, -1)
+			w.bad = 0
+			if w.measured(now) {
+				w.count.acquire.Record(now-from, 1)
+				w.count.trips += int64(trace.Trips())
+				w.count.attempts += int64(trace.Attempts())
+			}
+			return &grant{Lease: l, trace: trace, called: called}, noLock
+		}
+		again, why := w.refused(err, kind, expired, stopped, now)
+		w.r.arena.Waiting(w.id, -1)
+		if !again {
+			if why == halted {
+				w.open(from)
+			}
+			return nil, why
+		}
+	}
+}
+
+// grant is a lease and how it was got.
+type grant struct {
+	lock.Lease
+	trace  *lock.Trace
+	called int64 // when Acquire was called, on the shared clock
+}
+
+// open records a wait that the stop has cut off, with its length until then.
+func (w *rworker) open(from int64) {
+	if w.r.c.spec.Ops == 0 && w.r.stopAt > from && w.measured(max(from, w.r.warmEnd)) {
+		w.count.acquire.Record(w.r.stopAt-from, 1)
+	}
+}
+
+// refused counts an acquisition that brought no lock.
+func (w *rworker) refused(err error, kind loop.Kind, expired, stopped bool, now int64) (again bool, why refusal) {
+	c := &w.count
+	in := w.measured(now)
+	add := func(p *int64) {
+		if in {
+			*p++
+		}
+	}
+	switch {
+	case stopped:
+		return false, halted
+	case kind == loop.OpTry && errors.Is(err, lock.ErrNotAcquired):
+		add(&c.tryFailed)
+		return false, noLock
+	case errors.Is(err, lock.ErrDeadlock):
+		c.deadServer++ // deadlocks are counted whenever they end
+		return false, noLock
+	case expired:
+		add(&c.timeouts)
+		if w.circle.Swap(false) {
+			c.deadTimeout++
+		}
+	case errors.Is(err, lock.ErrNotAcquired):
+		add(&c.gaveUp)
+	case errors.Is(err, lock.ErrUnknown):
+		add(&c.unknown)
+		return false, w.failing(err, now)
+	default:
+		add(&c.errors)
+		return false, w.failing(err, now)
+	}
+	w.bad = 0
+	again = w.r.r.OnTimeout == OnTimeoutRetry && kind == loop.OpLock && w.second.Load() == 0 && now < w.r.stopAt
+	if again {
+		add(&c.retries)
+		w.r.hot.Add(1)
+	}
+	return again, noLock
+}
+
+// Failures without a success: after failPause the next attempt, after failLimit the
+// repetition is over. A restart of a server is shorter.
+const (
+	failPause = 10 * time.Millisecond
+	failLimit = 4 * time.Second
+)
+
+// failing ends the repetition when there are only failures.
+func (w *rworker) failing(err error, now int64) refusal {
+	w.count.lastError = err.Error()
+	switch {
+	case w.bad == 0:
+		w.bad = now
+	case now-w.bad > int64(failLimit):
+		w.r.fail(fmt.Errorf("nothing but failures for %v: %w", failLimit, err))
+	}
+	time.Sleep(failPause)
+	return failing
+}
+
+// section claims the key, works, and gives the claim up. It reports whether the
+// guarded write, if there is one, was made.
+func (w *rworker) section(key int, g *grant) error {
+	e := w.enter(key, g)
+	var err error
+	if w.r.c.info.Kind == lock.KindGuarded {
+		err = w.apply(g, 1)
+	}
+	w.touch(key)
+	w.wait(w.t.Section[w.n%len(w.t.Section)], g.Lost())
+	w.exit(key, e)
+	return err
+}
+
+// enter claims the key and takes the handoff's figures.
+func (w *rworker) enter(key int, g *grant) claims.Entry {
+	token, has := g.Token()
+	e := w.r.arena.Enter(w.id, key, token, has)
+	if e.Releaser >= 0 && e.Releaser != w.id && e.Released > g.called && w.measured(e.At) {
+		w.count.handoff.Record(e.At-e.Released, 1)
+		// A stamp of the shared clock as a time of this process.
+		at := w.r.base.Add(time.Duration(e.Released - w.r.baseShared))
+		n := int64(g.trace.TripsSince(at)) + e.ReleaseTrips
+		w.count.handoffTrips[min(n, results.MaxHandoffTrips)]++
+	}
+	return e
+}
+
+// exit gives the claim up and takes the section's length.
+func (w *rworker) exit(key int, e claims.Entry) {
+	w.r.arena.SetReleaseTrips(key, w.releaseTrips)
+	at := w.r.arena.Exit(w.id, key, e)
+	if w.measured(at) {
+		w.count.inside.Record(at-e.At, 1)
+		w.count.insideNS.add(at-e.At, 1)
+	}
+}
+
+// release gives a lease back, and those got by reentering, and reports its error. It
+// counts the operation.
+func (w *rworker) release(g *grant, extra []lock.Lease) error {
+	for i := len(extra) - 1; i >= 0; i-- {
+		if err := extra[i].Release(context.Background()); err != nil && !errors.Is(err, lock.ErrNotHeld) {
+			w.count.lastError = err.Error()
+		}
+	}
+	before := clock.Shared()
+	trace := lock.NewTrace()
+	// No deadline of ours: the lock bounds its release by the TTL.
+	err := g.Release(lock.WithTrace(context.Background(), trace))
+	now := clock.Shared()
+	w.releaseTrips = int64(trace.Trips())
+	if !w.measured(now) {
+		return err
+	}
+	switch {
+	case err == nil || errors.Is(err, lock.ErrNotHeld):
+		w.count.release.Record(now-before, 1)
+	case errors.Is(err, lock.ErrUnknown):
+		w.count.unknown++
+		w.count.lastError = err.Error()
+	default:
+		w.count.errors++
+		w.count.lastError = err.Error()
+	}
+	w.count.ops++
+	return err
+}
+
+// reenter acquires the key again, as often as the depth says.
+func (w *rworker) reenter(key int) (extra []lock.Lease) {
+	for range w.r.r.Depth - 1 {
+		l, err := w.r.leaser.Acquire(context.Background(), w.r.keys[key], w.opts)
+		if err != nil { // the first one is lost, or the lock is not reentrant
+			w.count.lastError = err.Error()
+			w.count.errors++
+			break
+		}
+		extra = append(extra, l)
+	}
+	return extra
+}
+
+// wait is work or think time of some units. lost ends it: a careful holder leaves.
+func (w *rworker) wait(units uint32, lost <-chan struct{}) {
+	ns := float64(units) * w.r.c.spec.UnitNS
+	switch {
+	case ns < sleepFrom:
+		w.x = loop.Spin(w.x, units)
+		return
+	case lost == nil:
+		select {
+		case <-time.After(time.Duration(ns)):
+		case <-w.r.stop:
+		}
+		return
+	}
+	t := time.NewTimer(time.Duration(ns))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-lost:
+	}
+}
+
+// touch reads and writes the lines that the lock protects.
+func (w *rworker) touch(key int) {
+	load := w.r.c.spec.Load
+	if load.ReadLines+load.WriteLines == 0 {
+		return
+	}
+	lines := w.r.arena.Lines(key)
+	for i := range load.ReadLines {
+		w.x += uint64(lines[i*claims.LineBytes])
+	}
+	for i := range load.WriteLines {
+		lines[(load.ReadLines+i)*claims.LineBytes]++
+	}
+}
+
+// halt ends the worker's wait, unless it waits for a transfer's second key: such a
+// wait is to end by itself, so that a deadlock's way out is seen.
+func (w *rworker) halt() { w.ctx.halt(w.pairs != nil) }
+
+// expire is called by the goroutine of the time-outs. Who waits for whom is looked at
+// before the wait is ended, because its end dissolves the circle.
+func (w *rworker) expire(now int64) {
+	if k := w.second.Load(); k > 0 && w.ctx.due(now) && w.r.arena.Cycle(w.id, int(k-1)) != nil {
+		w.circle.Store(true)
+	}
+	w.ctx.expire(now)
+}
