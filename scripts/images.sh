@@ -72,7 +72,8 @@ root_of_packages() { # NAME: a Debian root as a tar on stdout
   mapfile -t options < <(apt_options)
   if [ -e "images/$name/essential" ]; then options+=(--essential-hook="images/$name/essential \"\$1\""); fi
   if [ -d "images/$name/rootfs" ]; then
-    options+=(--customize-hook="tar -C images/$name/rootfs --owner=0 --group=0 -cf - . | tar -C \"\$1\" --no-overwrite-dir -xf -")
+    # The modes of a checkout depend on the umask of whoever made it.
+    options+=(--customize-hook="tar -C images/$name/rootfs --owner=0 --group=0 --mode=a+rX,go-w -cf - . | tar -C \"\$1\" --no-overwrite-dir -xf -")
   fi
   if [ -e "images/$name/customize" ]; then options+=(--customize-hook="images/$name/customize \"\$1\""); fi
   # Removed at the end, not excluded from the start: the JRE's scripts fail without the directories.
@@ -91,11 +92,14 @@ root_of_etcd() { # one static binary, and the few files that a process expects
 }
 
 build() { # NAME
-  local name=$1 from=$SECONDS make=root_of_packages
+  local name=$1 from=$SECONDS make=root_of_packages old
+  old=$(docker image inspect --format '{{.Id}}' "lockbench/$name:latest" 2>/dev/null) || old=
   [ "$name" != etcd ] || make=root_of_etcd
   # The name goes to the image only when both ends of the pipe have succeeded.
   if $make "$name" 2>"$work/$name.log" | import "$name" 2>>"$work/$name.import.log"; then
     docker tag "$(cat "$work/$name.id")" "lockbench/$name:latest"
+    # The one that it replaces goes, unless a container still needs it or it has another name.
+    [ -z "$old" ] || docker image rm "$old" >/dev/null 2>&1 || true
     echo "lockbench/$name: built in $((SECONDS - from)) s"
   else
     if [ -s "$work/$name.id" ]; then docker image rm -f "$(cat "$work/$name.id")" >/dev/null; fi
