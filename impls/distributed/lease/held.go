@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,10 @@ func (g guarded) Apply(ctx context.Context, delta int64) error {
 	if g.released.Load() {
 		return fmt.Errorf("write under %s: %w", g.grant.Key, lock.ErrNotHeld)
 	}
+	if !g.c.begin() {
+		return fmt.Errorf("write under %s: %w: %w", g.grant.Key, lock.ErrNotHeld, ErrClosed)
+	}
+	defer g.c.running.Done()
 	return g.c.d.(Applier).Apply(ctx, g.grant, delta)
 }
 
@@ -68,14 +73,7 @@ func (h *held) ValidUntil() (time.Time, bool) {
 // Token implements lock.Lease.
 func (h *held) Token() (uint64, bool) { return h.grant.Token, h.grant.HasToken }
 
-func (h *held) lost() bool {
-	select {
-	case <-h.Lost():
-		return true
-	default:
-		return false
-	}
-}
+func (h *held) lost() bool { return h.keeper != nil && h.keeper.lost() }
 
 // Release implements lock.Lease. A lease that is lost by its own deadline is
 // released at the service all the same, which may still keep it.
@@ -92,14 +90,19 @@ func (h *held) Release(ctx context.Context) error {
 		return nil
 	}
 	if h.own {
+		// A renewal under way may still reach the service after the release; there it
+		// is refused, because the grant is gone.
 		h.keeper.Stop()
 	}
+	err := h.c.release(ctx, h)
+	lost = lost || errors.Is(err, lock.ErrNotHeld)
 	if lost && h.c.meter != nil {
 		h.c.meter.Lost.Add(1)
 	}
-	err := h.c.release(ctx, h)
 	switch {
-	case lost:
+	case errors.Is(err, lock.ErrNotHeld):
+		return fmt.Errorf("release %s: %w", h.grant.Key, err)
+	case lost: // whatever the service said: the work was not protected to its end
 		return fmt.Errorf("release %s: %w: its deadline or session had ended", h.grant.Key, lock.ErrNotHeld)
 	case err != nil:
 		return fmt.Errorf("release %s: %w", h.grant.Key, err)
@@ -126,9 +129,12 @@ func (h *held) leave() (first *held, last bool) {
 	return h.again.lease, true
 }
 
-// release asks the driver on a goroutine of its own: see acquire.
+// release asks the driver on a goroutine of its own: see acquire. When the caller
+// leaves, the request goes on.
 func (c *Client) release(ctx context.Context, h *held) error {
-	c.running.Add(1)
+	if !c.begin() {
+		return fmt.Errorf("%w: %w", lock.ErrUnknown, ErrClosed)
+	}
 	reply := make(chan error, 1)
 	go func() {
 		defer c.running.Done()

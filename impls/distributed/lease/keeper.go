@@ -13,14 +13,15 @@ import (
 //
 //	kept --T/3 after the last success was sent--> renewing
 //	renewing --success--> kept, the deadline is its send time + the TTL granted
-//	renewing --failure--> renewing again after T/6
+//	renewing --T/6 after it was sent: failure, or no answer--> renewing again
 //	renewing --lock.ErrNotHeld, or the deadline passes--> lost
 //	kept (without renewal) --the deadline passes--> lost
 //	kept, renewing --Lose--> lost
 //	kept, renewing --Stop--> stopped
 //
-// T/3 leaves room for two failed renewals before the deadline; T/6 is half of
-// that, so that one that hangs does not cost the next its turn.
+// T/3 leaves room for three failed renewals before one at 5/6 of T. One that hangs
+// does not cost the next its turn, even if renew ignores the end of its context.
+// A success that comes after the deadline changes nothing: lost is final.
 type Keeper struct {
 	renew func(context.Context) (time.Duration, error)
 	ended chan struct{} // closed when lost
@@ -28,18 +29,23 @@ type Keeper struct {
 	mu       sync.Mutex
 	deadline time.Time
 	ttl      time.Duration
+	success  time.Time // when the last one was sent
 	renewal  *time.Timer
-	expiry   *time.Timer        // nil until the first renewal begins
-	cancel   context.CancelFunc // of the renewal under way
-	over     bool               // lost or stopped
+	expiry   *time.Timer // nil until the first renewal begins
+
+	// Of the renewals under way; nil until the first begins.
+	ctx    context.Context
+	cancel context.CancelFunc
+	over   bool // lost or stopped
 }
 
 // Keep starts a keeper of a lease whose request was sent at a time and that was
 // granted for ttl > 0. renew sends one renewal and returns the TTL granted; nil: the
-// lease is not renewed. Only an error that wraps lock.ErrNotHeld is final.
+// lease is not renewed. Only an error that wraps lock.ErrNotHeld is final. If renew
+// ignores its context, it may be called again before it has returned.
 func Keep(sent time.Time, ttl time.Duration, renew func(context.Context) (time.Duration, error)) *Keeper {
-	k := &Keeper{renew: renew, ended: make(chan struct{}), deadline: sent.Add(ttl), ttl: ttl}
-	k.mu.Lock()
+	k := &Keeper{renew: renew, ended: make(chan struct{}), deadline: sent.Add(ttl), ttl: ttl, success: sent}
+	k.mu.Lock() // a timer may fire before it is stored
 	defer k.mu.Unlock()
 	if renew == nil {
 		k.expiry = time.AfterFunc(time.Until(k.deadline), k.expire)
@@ -57,6 +63,28 @@ func Session() *Keeper { return &Keeper{ended: make(chan struct{})} }
 
 // Lost returns a channel that is closed when the lease is lost.
 func (k *Keeper) Lost() <-chan struct{} { return k.ended }
+
+// lost looks at the deadline, too: after the process was stopped, the timer that
+// closes the channel may not have run yet.
+func (k *Keeper) lost() bool {
+	select {
+	case <-k.ended:
+		return true
+	default:
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.over && k.passed() {
+		k.lose()
+		return true
+	}
+	return false
+}
+
+// passed reports whether the deadline is over. The caller holds mu.
+func (k *Keeper) passed() bool {
+	return !k.deadline.IsZero() && !time.Now().Before(k.deadline)
+}
 
 // ValidUntil returns the deadline; ok is false for a Session.
 func (k *Keeper) ValidUntil() (deadline time.Time, ok bool) {
@@ -78,9 +106,14 @@ func (k *Keeper) Lose() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.over {
-		k.end()
-		close(k.ended)
+		k.lose()
 	}
+}
+
+// lose closes the channel. The caller holds mu, and over is false.
+func (k *Keeper) lose() {
+	k.end()
+	close(k.ended)
 }
 
 // end stops all that runs. The caller holds mu.
@@ -100,31 +133,35 @@ func (k *Keeper) end() {
 func (k *Keeper) expire() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.over {
-		return
+	switch {
+	case k.over:
+	case k.passed():
+		k.lose()
+	default:
+		k.expiry.Reset(time.Until(k.deadline))
 	}
-	if left := time.Until(k.deadline); left > 0 {
-		k.expiry.Reset(left)
-		return
-	}
-	k.end()
-	close(k.ended)
 }
 
-// turn sends one renewal and arranges the next.
+// turn sends one renewal.
 func (k *Keeper) turn() {
 	k.mu.Lock()
 	if k.over {
 		k.mu.Unlock()
 		return
 	}
+	if k.passed() { // the process was stopped
+		k.lose()
+		k.mu.Unlock()
+		return
+	}
 	if k.expiry == nil {
 		k.expiry = time.AfterFunc(time.Until(k.deadline), k.expire)
+		k.ctx, k.cancel = context.WithCancel(context.Background())
 	}
 	sent := time.Now()
-	// One that hangs must not take the turn of the next: T/6.
-	ctx, cancel := context.WithTimeout(context.Background(), k.ttl/6)
-	k.cancel = cancel
+	// The next one is arranged first: this one may hang.
+	k.renewal.Reset(k.ttl / 6)
+	ctx, cancel := context.WithTimeout(k.ctx, k.ttl/6)
 	k.mu.Unlock()
 
 	ttl, err := k.renew(ctx)
@@ -132,17 +169,13 @@ func (k *Keeper) turn() {
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.cancel = nil
 	switch {
 	case k.over:
-	case err == nil:
-		k.deadline, k.ttl = sent.Add(ttl), ttl
+	case errors.Is(err, lock.ErrNotHeld), k.passed():
+		k.lose()
+	case err == nil && ttl > 0 && sent.After(k.success): // else a newer one has answered before
+		k.success, k.deadline, k.ttl = sent, sent.Add(ttl), ttl
 		k.expiry.Reset(time.Until(k.deadline))
 		k.renewal.Reset(time.Until(sent.Add(ttl / 3)))
-	case errors.Is(err, lock.ErrNotHeld):
-		k.end()
-		close(k.ended)
-	default:
-		k.renewal.Reset(time.Until(sent.Add(k.ttl / 6)))
 	}
 }

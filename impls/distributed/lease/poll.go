@@ -13,10 +13,10 @@ import (
 // Delay returns how long to wait after attempt n (1, 2, ...): see lock.WaitPolicy.
 func Delay(p lock.WaitPolicy, n int) time.Duration {
 	d := p.Max
-	if shift := n - 1; p.Min < p.Max>>shift { // so that the shift to the left does not overflow
+	if shift := n - 1; p.Min <= p.Max>>shift { // so that the shift to the left does not overflow
 		d = p.Min << shift
 	}
-	return time.Duration(float64(d) * (1 - p.Jitter*rand.Float64()))
+	return d - time.Duration(float64(d)*p.Jitter*rand.Float64())
 }
 
 // Poll tries until it is granted, with the back-off of o.Wait, or once with
