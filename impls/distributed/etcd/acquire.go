@@ -1,0 +1,244 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"lockbench/impls/distributed/lease"
+	"lockbench/lock"
+)
+
+// member is one acquisition: a key in a queue.
+//
+//	joining --put, nobody before it--> holding
+//	joining --put, somebody before it--> waiting
+//	joining --no answer--> withdrawn, then joining again
+//	waiting --predecessor gone, nobody else before it, own key still there--> holding
+//	waiting --session lost, own key gone, caller left--> withdrawn
+//	holding --Release--> withdrawn
+type member struct {
+	s     *session
+	queue string // directory of the lock
+	key   string // own key in it
+	rev   int64  // create revision of the own key; 0: not known, perhaps not there
+	value string // key of the protected value
+	// until is when a session of its own ends, once it is no longer renewed.
+	until time.Time
+	mu    sync.Mutex // one Apply at a time
+}
+
+// alive reports whether the member can still be in the queue, by the local clock.
+func (m *member) alive() bool {
+	if m.s.own && !m.until.IsZero() {
+		return time.Now().Before(m.until)
+	}
+	return m.s.alive()
+}
+
+// errAgain says that nothing is held or queued, and that it is worth another try.
+var errAgain = errors.New("try again")
+
+// Acquire implements lease.Driver.
+func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {
+	lock.TraceOf(ctx).Attempt()
+	for {
+		var s *session
+		var err error
+		if o.Renew {
+			s, err = d.session(ctx, o.TTL)
+		} else {
+			s, err = d.ownSession(ctx, o.TTL)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
+		}
+		q := d.queue(key)
+		m := &member{s: s, queue: q, key: memberKey(q, s.id, d.nonce.Add(1)), value: d.valueKey(key)}
+		sent := time.Now()
+		waited, err := d.join(ctx, m, o.Try)
+		switch {
+		case errors.Is(err, errAgain) && ctx.Err() == nil && d.done.Err() == nil:
+			pause(ctx, s.step/8)
+			continue
+		case errors.Is(err, errAgain):
+			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, context.Canceled)
+		case err != nil:
+			return nil, err
+		}
+		g := &lease.Grant{Key: key, Sent: sent, TTL: s.ttl, Token: uint64(m.rev), HasToken: true, Session: s.keeper, Data: m}
+		if s.own {
+			if err := d.start(ctx, m, g, waited); err != nil {
+				return nil, err
+			}
+		}
+		return g, nil
+	}
+}
+
+// start lets the TTL of a session of its own begin.
+func (d *driver) start(ctx context.Context, m *member, g *lease.Grant, waited bool) error {
+	g.Session, g.Sent = nil, m.s.sent
+	m.s.keeper.Stop()
+	if waited {
+		lock.TraceOf(ctx).Trip()
+		g.Sent = time.Now()
+		kctx, cancel := context.WithTimeout(d.leader, m.s.step)
+		defer cancel()
+		ttl, err := d.renew(kctx, m.s)
+		if err != nil {
+			_, werr := d.withdraw(ctx, m)
+			return errors.Join(fmt.Errorf("%w: %w", outcome(werr), err), werr)
+		}
+		g.TTL = ttl
+	}
+	m.until = g.Sent.Add(g.TTL)
+	// Close revokes what it can, but not this: the holder knows of no end but its deadline.
+	d.forget(m.s.id)
+	return nil
+}
+
+// outcome is what is known of an acquisition after its withdrawal.
+func outcome(withdrawal error) error {
+	if withdrawal != nil {
+		return lock.ErrUnknown
+	}
+	return lock.ErrNotAcquired
+}
+
+// condition is that of joining: see session.version.
+func (m *member) condition(version int64) []clientv3.Cmp {
+	if m.s.own {
+		return nil // a key cannot be attached to a lease that was revoked
+	}
+	return []clientv3.Cmp{clientv3.Compare(clientv3.Version(m.s.key), "=", version)}
+}
+
+// join queues the member and returns when it holds the lock. In the best case that
+// is one transaction: it reads who is last in the queue, and puts the own key behind;
+// if nobody was there, the lock is held.
+//
+// The put does not end with ctx, which would leave open what became of it: it is
+// waited for, for at most a step, and then undone.
+func (d *driver) join(ctx context.Context, m *member, try bool) (waited bool, err error) {
+	lock.TraceOf(ctx).Trip()
+	believed := m.s.version.Load()
+	cmps := m.condition(believed)
+	if try { // only an empty queue is joined: nothing has to be undone
+		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(m.queue), "=", 0).WithPrefix())
+	}
+	var els []clientv3.Op
+	if !m.s.own {
+		els = []clientv3.Op{clientv3.OpGet(m.s.key)}
+	}
+	r, err := d.txn(d.leader, m.s.step, cmps, []clientv3.Op{
+		clientv3.OpGet(m.queue, append(clientv3.WithLastCreate(), clientv3.WithKeysOnly())...),
+		clientv3.OpPut(m.key, "", clientv3.WithLease(clientv3.LeaseID(m.s.id))),
+	}, els)
+	switch {
+	case err != nil:
+		return false, d.notJoined(ctx, m, err)
+	case !r.Succeeded && m.s.own: // try, and somebody is there
+		_, werr := d.withdraw(ctx, m)
+		return false, errors.Join(fmt.Errorf("%w: it is held", lock.ErrNotAcquired), werr)
+	case !r.Succeeded:
+		if !m.s.learn(r, 0) || m.s.version.Load() != believed {
+			return false, errAgain
+		}
+		return false, fmt.Errorf("%w: it is held", lock.ErrNotAcquired)
+	}
+	m.rev = r.Header.Revision
+	kvs := r.Responses[0].GetResponseRange().Kvs
+	if len(kvs) > 0 {
+		return true, d.wait(ctx, m, string(kvs[0].Key), m.rev)
+	}
+	if !m.alive() { // the deadline passed while the answer was on its way
+		d.leave(m)
+		return false, errAgain
+	}
+	return false, nil
+}
+
+// notJoined deals with a put that failed, or of which no answer came.
+func (d *driver) notJoined(ctx context.Context, m *member, cause error) error {
+	if errors.Is(cause, rpctypes.ErrLeaseNotFound) {
+		m.s.keeper.Lose()
+		d.forget(m.s.id)
+		return errAgain
+	}
+	sure := refused(cause)
+	if sure && !m.s.own && passing(cause) {
+		return errAgain
+	}
+	var werr error
+	if !sure || m.s.own {
+		_, werr = d.withdraw(ctx, m)
+	}
+	switch {
+	case werr != nil:
+		return fmt.Errorf("%w: join the queue: %w; %w", lock.ErrUnknown, cause, werr)
+	case sure && !passing(cause):
+		return fmt.Errorf("%w: join the queue: %w", lock.ErrNotAcquired, cause)
+	}
+	return errAgain
+}
+
+// wait returns when nobody is before the member any more. Only the predecessor is
+// watched, so that a release wakes one waiter. last is the key of the predecessor
+// as of revision rev.
+func (d *driver) wait(ctx context.Context, m *member, last string, rev int64) error {
+	for {
+		err := d.watch(ctx, m, last, rev)
+		if err == nil {
+			last, rev, err = d.recheck(ctx, m)
+		}
+		switch {
+		case err == nil && last == "":
+			return nil
+		case err == nil:
+		case errors.Is(err, errLost):
+			// At once, without asking a server that perhaps does not answer.
+			d.leave(m)
+			return fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
+		case ctx.Err() != nil || d.done.Err() != nil:
+			_, werr := d.withdraw(ctx, m)
+			return fmt.Errorf("%w: %w", outcome(werr), context.Canceled)
+		default:
+			return err
+		}
+	}
+}
+
+// recheck reads, in one transaction, whether the own key is still there, and who is
+// before it: "" for nobody. It asks until it knows, or the session is lost.
+func (d *driver) recheck(ctx context.Context, m *member) (last string, rev int64, err error) {
+	opts := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(m.rev-1), clientv3.WithKeysOnly())
+	for {
+		lock.TraceOf(ctx).Trip()
+		r, err := d.txn(clientv3.WithRequireLeader(ctx), m.s.step,
+			[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(m.key), "=", m.rev)},
+			[]clientv3.Op{clientv3.OpGet(m.queue, opts...)}, nil)
+		switch {
+		case ctx.Err() != nil:
+			return "", 0, ctx.Err()
+		case !m.s.alive():
+			return "", 0, errLost
+		case err != nil:
+			pause(ctx, m.s.step/8)
+			continue
+		case !r.Succeeded:
+			// Keys go with their lease; the session learns of that by itself, or keeps
+			// the others if somebody has deleted this one.
+			return "", 0, fmt.Errorf("%w: the own key is gone", errLost)
+		}
+		if kvs := r.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
+			return string(kvs[0].Key), r.Header.Revision, nil
+		}
+		return "", 0, nil
+	}
+}
