@@ -7,5 +7,6 @@ const (
 	ServiceEtcd      = "etcd"
 	ServiceZooKeeper = "zookeeper"
 	ServicePostgres  = "postgres"
+	ServiceNone      = "none"     // of a control that needs no server
 	ServiceLoopback  = "loopback" // this project's own lock server, for its tests and controls
 )

@@ -62,6 +62,22 @@ func (k *Keys) UnmarshalText(b []byte) (err error) { *k, err = ParseKeys(string(
 // MarshalText is the inverse of UnmarshalText.
 func (k Keys) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
+// KeysText says which locks there are and which an operation takes, in the notation of
+// Keys, whichever knobs said it.
+func (s Spec) KeysText() string {
+	k := s.Keys
+	switch {
+	case k.Kind != "":
+	case s.Locks == 1:
+		k.Kind = "hot"
+	case s.Choice.Zipf > 0:
+		k = Keys{Kind: "zipf", N: s.Locks, Zipf: s.Choice.Zipf}
+	default:
+		k = Keys{Kind: "uniform", N: s.Locks}
+	}
+	return k.String()
+}
+
 // Order is the one in which a transfer takes its two keys; empty: no transfer.
 type Order string
 

@@ -56,6 +56,7 @@ func merge(in []*results.Sample) (*results.Sample, error) {
 		m.Mallocs += s.Mallocs
 		m.PeakRSSBytes = max(m.PeakRSSBytes, s.PeakRSSBytes)
 		m.Flags = append(m.Flags, s.Flags...)
+		m.OfferedOps = max(m.OfferedOps, s.OfferedOps)
 	}
 	if m.Ops > 0 {
 		m.CPUNSPerOp = cpuNS / float64(m.Ops)
@@ -80,14 +81,27 @@ func merge(in []*results.Sample) (*results.Sample, error) {
 	m.OverlapPct = lowest(in, func(s *results.Sample) *float64 { return s.OverlapPct })
 	m.Phases = mergePhases(in)
 	var err error
-	if m.Acquire, err = latencyOf(acquire, in[0].Acquire); err != nil {
+	if m.Acquire, err = latencyOf(acquire, firstLatency(in, func(s *results.Sample) *results.Latency { return s.Acquire })); err != nil {
 		return nil, err
 	}
-	if m.Lateness, err = latencyOf(late, in[0].Lateness); err != nil {
+	if m.Lateness, err = latencyOf(late, firstLatency(in, func(s *results.Sample) *results.Latency { return s.Lateness })); err != nil {
 		return nil, err
 	}
-	m.Handoff, err = latencyOf(handoff, in[0].Handoff)
+	if m.Handoff, err = latencyOf(handoff, firstLatency(in, func(s *results.Sample) *results.Latency { return s.Handoff })); err != nil {
+		return nil, err
+	}
+	m.Remote, err = mergeRemote(in, m.Ops)
 	return &m, err
+}
+
+// firstLatency is that of the first child that has one.
+func firstLatency(in []*results.Sample, of func(*results.Sample) *results.Latency) *results.Latency {
+	for _, s := range in {
+		if l := of(s); l != nil {
+			return l
+		}
+	}
+	return nil
 }
 
 // rank orders outcomes: the worst child's is the cell's.
@@ -133,8 +147,12 @@ func weighted(in []*results.Sample, of func(*results.Sample) *float64) *float64 
 	sum, weight := 0.0, 0.0
 	for _, s := range in {
 		if v := of(s); v != nil {
-			sum += *v * float64(s.ProbeOps)
-			weight += float64(s.ProbeOps)
+			n := float64(s.ProbeOps)
+			if s.Remote != nil { // one interval for everything
+				n = float64(s.Ops)
+			}
+			sum += *v * n
+			weight += n
 		}
 	}
 	if weight == 0 {

@@ -20,6 +20,9 @@ type Machine struct {
 	Compact []int // siblings of a core first, then cores of a package
 	Scatter []int // as far apart as possible
 	Masks   bool  // affinity masks can be set
+	// Topologies are the ways in which servers can be set up, each service's default
+	// first; nil: not known.
+	Topologies []Topology
 }
 
 // Cores returns how many processors the process may use.
@@ -37,7 +40,16 @@ type Cell struct {
 	CPUs     []int // the affinity mask, sorted
 	PinCPUs  []int // in the order of the workers; empty: unpinned
 	Dispatch string
+	Place    *Place // of a distributed lock; nil: it is in-process
 	Skip     string // why it cannot be run; empty: it can
+}
+
+// clients is the number of children that make the cell.
+func (c *Cell) clients() int {
+	if c.Place == nil {
+		return 1
+	}
+	return c.Place.Clients
 }
 
 // Step is one repetition of a cell.
@@ -166,10 +178,16 @@ func distinct(v []int) []int {
 
 // add adds the cells of all locks, led by null in each dispatch used.
 func (p *Plan) add(locks, catalogue []lock.Info, w workloads.Spec, workers, cores int, m Machine) {
-	var group []*Cell
+	var group, remote []*Cell
 	used := map[string]bool{}
 	for _, i := range locks {
 		if i.Name == nullName {
+			continue
+		}
+		if i.Dial != nil {
+			if i.Name != nullLeaseName {
+				remote = append(remote, p.remoteCells(i, w, workers, cores, m)...)
+			}
 			continue
 		}
 		c := p.cell(i, w, workers, cores, m)
@@ -178,7 +196,11 @@ func (p *Plan) add(locks, catalogue []lock.Info, w workloads.Spec, workers, core
 			used[c.Dispatch] = true
 		}
 	}
-	if len(used) == 0 {
+	asked := slices.ContainsFunc(locks, func(i lock.Info) bool { return i.Name == nullLeaseName })
+	if k := slices.IndexFunc(catalogue, func(i lock.Info) bool { return i.Name == nullLeaseName }); k >= 0 && (len(remote) > 0 || asked) {
+		remote = append(p.remoteCells(catalogue[k], w, workers, cores, m), remote...)
+	}
+	if len(used) == 0 && len(remote) == 0 {
 		used[p.Spec.Dispatch] = true
 	}
 	for _, d := range []string{cell.DispatchInterface, cell.DispatchDirect} {
@@ -191,8 +213,12 @@ func (p *Plan) add(locks, catalogue []lock.Info, w workloads.Spec, workers, core
 			group = append([]*Cell{c}, group...)
 		}
 	}
-	p.Cells = append(p.Cells, group...)
+	p.Cells = append(append(p.Cells, group...), remote...)
 }
+
+// nullLeaseName is the distributed lock that does nothing, measured in every run of
+// distributed locks.
+const nullLeaseName = "null-lease"
 
 // nullName is the lock that does nothing, measured in every run.
 const nullName = "null"
@@ -237,10 +263,6 @@ func (c *Cell) name(s Spec, m Machine) string {
 
 // resolve looks for the capabilities that the cell needs.
 func (c *Cell) resolve(probe func(lock.Info) (lock.Caps, error)) {
-	if c.Lock.Dial != nil {
-		c.Skip = "a distributed lock: this version runs in-process locks only"
-		return
-	}
 	caps, err := probe(c.Lock)
 	if err != nil {
 		c.Skip = err.Error()
@@ -253,6 +275,10 @@ func (c *Cell) resolve(probe func(lock.Info) (lock.Caps, error)) {
 	switch {
 	case c.Lock.MaxWorkers > 0 && c.Workers > c.Lock.MaxWorkers:
 		c.Skip = fmt.Sprintf("for at most %d workers", c.Lock.MaxWorkers)
+	case w.Order != "":
+		c.Skip = "transfers are for distributed locks"
+	case w.Keys.Kind == "own" && c.Workers > workloads.MaxLocks:
+		c.Skip = fmt.Sprintf("own locks of %d workers: at most %d", c.Workers, workloads.MaxLocks)
 	case w.Try > 0 && !caps.Try:
 		c.Skip = "has no TryLock"
 	case w.Timed > 0 && !caps.Timed:
@@ -287,6 +313,9 @@ func stepSeed(seed uint64, c *Cell, rep int) uint64 {
 // estimate: starting the child, two coherence measurements, ending.
 const stepOverhead = 18 * time.Millisecond
 
+// remoteOverhead is what a client process adds: it dials, and ends its session.
+const remoteOverhead = 25 * time.Millisecond
+
 // settling is how long spinning workers take to begin when there are more of
 // them than cores: a preemption of 10 ms for each turn, at most 250 ms.
 func (c *Cell) settling() time.Duration {
@@ -317,6 +346,13 @@ func (p *Plan) EstimateRound() (d time.Duration, ok bool) {
 }
 
 func (p *Plan) stepTime(c *Cell) time.Duration {
+	if c.Place != nil {
+		d := stepOverhead + remoteOverhead*time.Duration(c.Place.Clients) + p.Spec.Remote.Warmup
+		if p.Spec.Ops == 0 {
+			d += p.Spec.Remote.Duration
+		}
+		return d
+	}
 	d := stepOverhead + p.Spec.Warmup + c.settling()
 	if p.Spec.Ops == 0 {
 		d += p.Spec.Duration + p.Spec.ProbeLength()

@@ -27,9 +27,12 @@ type Progress interface {
 type Runner struct {
 	Self        []string // this program and the arguments that make it run a cell
 	Calibration Calibration
-	Clients     int // children that make a cell; 0: 1
+	Servers     Servers // of distributed locks; nil: none can be had
+	TempDir     string  // for what processes share while a repetition runs; empty: the default
 	Sink        Sink
 	Progress    Progress // may be nil
+
+	gone map[string]string // topologies whose servers went in mid-run, and why
 }
 
 // Summary says how a run ended.
@@ -47,6 +50,9 @@ func (s Summary) Worst() bool {
 // Run runs the plan. When ctx ends, the repetition in flight is stopped and
 // dropped, and the result is marked as interrupted.
 func (r *Runner) Run(ctx context.Context, p *Plan) (Summary, error) {
+	if err := r.raise(ctx, p); err != nil {
+		return Summary{}, err
+	}
 	sum := Summary{Total: len(p.Steps), Outcomes: map[string]int{}}
 	if err := r.skipped(p, &sum, nil); err != nil {
 		return sum, err
@@ -84,12 +90,23 @@ func (r *Runner) one(ctx context.Context, spec Spec, step Step, done int, sum *S
 	if r.Progress != nil {
 		r.Progress.Begin(step, done, sum.Total)
 	}
-	s, events, err := r.step(ctx, spec, step)
+	var s *results.Sample
+	var events []results.Event
+	var err error
+	if why := r.goneFor(step.Cell); why != "" {
+		s = r.identity(spec, step)
+		s.Outcome, s.Reason = results.OutcomeError, why
+	} else {
+		s, events, err = r.step(ctx, spec, step)
+	}
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if s.Outcome == results.OutcomeError && step.Cell.Place != nil && !step.Cell.Lock.Control {
+		r.lost(ctx, step.Cell)
 	}
 	for _, e := range events {
 		if err := r.Sink.Event(e); err != nil {
@@ -105,6 +122,14 @@ func (r *Runner) one(ctx context.Context, spec Spec, step Step, done int, sum *S
 		r.Progress.End(step, s)
 	}
 	return nil
+}
+
+// goneFor says why a cell's servers are gone; empty: they are not.
+func (r *Runner) goneFor(c *Cell) string {
+	if c.Place == nil || c.Lock.Control {
+		return ""
+	}
+	return r.gone[c.Place.Topology.Name]
 }
 
 // close notes an interrupt.
@@ -125,6 +150,13 @@ func (r *Runner) step(ctx context.Context, spec Spec, step Step) (*results.Sampl
 		e.Type, e.Cell, e.Rep = results.TypeEvent, step.Cell.Name, step.Rep
 		events = append(events, e)
 	}}
+	finish := func(*results.Sample) {}
+	if step.Cell.Place != nil {
+		var err error
+		if finish, err = r.remoteStep(s, spec, step); err != nil {
+			return nil, events, err
+		}
+	}
 	c := command{path: r.Self[0], args: r.Self[1:]}
 	switch {
 	case step.Program != nil:
@@ -133,6 +165,7 @@ func (r *Runner) step(ctx context.Context, spec Spec, step Step) (*results.Sampl
 		c = command{path: step.Cell.Runner}
 	}
 	got, err := s.run(ctx, c, step.Cell.CPUs)
+	finish(got)
 	if err != nil {
 		return nil, events, err
 	}
@@ -169,16 +202,14 @@ func (r *Runner) identity(spec Spec, step Step) *results.Sample {
 	}
 	id := &results.Sample{
 		Type: results.TypeSample, Cell: c.Name, Lock: c.Lock.Name, Family: c.Lock.Family, Control: c.Lock.Control,
-		Workload: c.Workload.Name, Workers: c.Workers * r.clients(), Cores: c.Cores, CPUs: c.CPUs, Pin: spec.Pin,
-		Clients: r.clients(), Rep: step.Rep, Seed: step.Seed, Dispatch: c.Dispatch, Threads: threads,
+		Workload: c.Workload.Name, Workers: c.Workers * c.clients(), Cores: c.Cores, CPUs: c.CPUs, Pin: spec.Pin,
+		Clients: c.clients(), Rep: step.Rep, Seed: step.Seed, Dispatch: c.Dispatch, Threads: threads,
 	}
 	if step.Program != nil {
 		id.Side, id.Program, id.Second = step.Program.Side, step.Program.Index, step.Second
 	}
 	return id
 }
-
-func (r *Runner) clients() int { return max(1, r.Clients) }
 
 // cellSpec is what the children of a repetition get.
 func (r *Runner) cellSpec(s Spec, step Step) *cell.Spec {
@@ -188,10 +219,20 @@ func (r *Runner) cellSpec(s Spec, step Step) *cell.Spec {
 		Workers: c.Workers, Procs: c.Cores, CPUs: c.CPUs, PinCPUs: c.PinCPUs, Pin: s.Pin, Dispatch: c.Dispatch,
 		Rep: step.Rep, Seed: step.Seed,
 		WarmupNS: int64(s.Warmup), DurationNS: int64(s.Duration), ProbeNS: int64(s.ProbeLength()),
-		UnitNS: r.Calibration.UnitNS, Every: s.Every, TimeoutNS: int64(s.Timeout), Clock: r.Calibration.Clock, Clients: r.clients(),
+		UnitNS: r.Calibration.UnitNS, Every: s.Every, TimeoutNS: int64(s.Timeout), Clock: r.Calibration.Clock, Clients: c.clients(),
+	}
+	if spec.Load.Own {
+		spec.Load.Locks = c.Workers * c.clients()
+	}
+	if c.Place != nil {
+		spec.Remote = remoteSpec(s)
+		spec.WarmupNS, spec.DurationNS, spec.ProbeNS = int64(s.Remote.Warmup), int64(s.Remote.Duration), 0
 	}
 	if s.Ops > 0 {
 		spec.Ops, spec.DurationNS, spec.ProbeNS = s.Ops, 0, 0
+		if c.Place != nil { // a child's share
+			spec.Ops = max(int64(c.Workers), s.Ops/int64(c.clients()))
+		}
 	}
 	return spec
 }

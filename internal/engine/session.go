@@ -28,6 +28,8 @@ type session struct {
 	spec     *cell.Spec
 	children []*process
 	onEvent  func(results.Event)
+	onReady  func()         // all children are ready; may be nil
+	onGo     func(at int64) // they begin at this instant of the shared clock; may be nil
 }
 
 // process is one child.
@@ -213,9 +215,15 @@ func (s *session) collect(ctx context.Context, c command, cpus []int) (samples [
 			return nil, fmt.Errorf("the child speaks cell protocol %d: want %d", m.Protocol, cell.ProtocolMajor)
 		}
 	}
+	if s.onReady != nil {
+		s.onReady()
+	}
 	at := int64(0)
-	if len(s.children) > 1 {
+	if len(s.children) > 1 || s.onGo != nil {
 		at = clock.Shared() + int64(startDelay)
+	}
+	if s.onGo != nil {
+		s.onGo(at)
 	}
 	for _, p := range s.children {
 		if err := p.conn.Send(cell.Message{Type: cell.MsgGo, AtNS: at}); err != nil {

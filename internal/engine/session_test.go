@@ -258,21 +258,36 @@ func TestBrokenLocksAreViolations(t *testing.T) {
 	}
 }
 
-func TestClientsAreMerged(t *testing.T) {
+// runClients runs the repetitions of a plan as sessions of several children.
+func runClients(t *testing.T, mode string, clients int, s Spec) (out []*results.Sample) {
+	t.Helper()
+	p, err := NewPlan(s, impls.Catalog(), here(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var to sink
-	r := childRunner("fine", &to)
-	r.Clients = 3
-	runPlan(t, r, quick("mutex"))
-	for _, s := range to.samples {
-		if s.Clients != 3 || s.Workers != 3 || s.Ops != 30 || s.ThroughputOps != 3e7 || s.CPUNSPerOp != 50 || len(s.PerWorkerOps) != 3 {
+	r := childRunner(mode, &to)
+	for _, step := range p.Steps {
+		spec := r.cellSpec(p.Spec, step)
+		spec.Clients = clients
+		se := &session{spec: spec, onEvent: func(results.Event) {}}
+		m, err := se.run(t.Context(), command{path: r.Self[0], args: r.Self[1:]}, step.Cell.CPUs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Cell, m.Lock, m.Workers = step.Cell.Name, step.Cell.Lock.Name, step.Cell.Workers*clients
+		out = append(out, m)
+	}
+	return out
+}
+
+func TestClientsAreMerged(t *testing.T) {
+	for _, s := range runClients(t, "fine", 3, quick("mutex")) {
+		if s.Ops != 30 || s.ThroughputOps != 3e7 || s.CPUNSPerOp != 50 || len(s.PerWorkerOps) != 3 {
 			t.Errorf("merged sample %+v", s)
 		}
 	}
-	to = sink{}
-	r = childRunner("real", &to)
-	r.Clients = 2
-	runPlan(t, r, quick("mutex"))
-	for _, s := range to.samples {
+	for _, s := range runClients(t, "real", 2, quick("mutex")) {
 		if s.Outcome != results.OutcomeOK || len(s.PerWorkerOps) != 2 || s.Acquire == nil || s.Fairness.Jain == nil {
 			t.Errorf("merged real sample: %s (%s), %+v", s.Outcome, s.Reason, s)
 		}

@@ -38,6 +38,9 @@ type Spec struct {
 	Timeout  time.Duration `json:"timeout_ns" yaml:"timeout"`
 	Dispatch string        `json:"dispatch" yaml:"dispatch"`
 
+	// Remote is what distributed locks are run with.
+	Remote RemoteSpec `json:"remote" yaml:"-"`
+
 	// Runners are programs in any language that speak the cell protocol, by
 	// the name of the lock that they run.
 	Runners map[string]string `json:"runners,omitempty" yaml:"runners"`
@@ -71,6 +74,7 @@ func Default() Spec {
 		Every:     64,
 		Timeout:   10 * time.Second,
 		Dispatch:  cell.DispatchDirect,
+		Remote:    DefaultRemote(),
 	}
 }
 
@@ -162,7 +166,7 @@ func (s Spec) Validate(m Machine) error {
 			return usage(fmt.Errorf("cores: %d: this process may use 1 to %d", n, max), "see: lockbench env")
 		}
 	}
-	return nil
+	return s.validateRemote(m)
 }
 
 func firstUsage(err error) error {
@@ -176,9 +180,31 @@ func firstUsage(err error) error {
 // brokenFamily is the family of the planted bugs.
 const brokenFamily = "broken"
 
+// controlFamily is the family of the harness's own distributed locks.
+const controlFamily = "control"
+
+// AllDistributed is the name that stands for all distributed locks, as "all" does for
+// all in-process ones.
+const AllDistributed = "distributed"
+
+// matches reports whether a pattern that is no name stands for the lock.
+func matches(pattern string, i lock.Info) (bool, error) {
+	if i.Control || i.Family == brokenFamily || i.Family == controlFamily {
+		return false, nil
+	}
+	switch pattern {
+	case "all", "*":
+		return i.Dial == nil, nil
+	case AllDistributed:
+		return i.Dial != nil, nil
+	}
+	return path.Match(pattern, i.Name)
+}
+
 // Select returns the catalogue's locks that the names and globs stand for, in
 // the order in which they are named, each once. Controls and planted bugs match
-// only if they are named.
+// only if they are named; "all" and "*" stand for the in-process locks, which need no
+// server.
 func Select(catalogue []lock.Info, names []string) ([]lock.Info, error) {
 	var all []string
 	byName := map[string]lock.Info{}
@@ -201,19 +227,16 @@ func Select(catalogue []lock.Info, names []string) ([]lock.Info, error) {
 			add(pattern)
 			continue
 		}
-		if pattern == "all" {
-			pattern = "*"
-		}
-		if !strings.ContainsAny(pattern, "*?[") {
+		if !strings.ContainsAny(pattern, "*?[") && pattern != "all" && pattern != AllDistributed {
 			return nil, usage(&near.UnknownError{What: "lock", Name: pattern, Near: near.Names(pattern, all)}, "")
 		}
 		matched := false
 		for _, i := range catalogue {
-			ok, err := path.Match(pattern, i.Name)
+			ok, err := matches(pattern, i)
 			if err != nil {
 				return nil, usage(fmt.Errorf("bad pattern %q: %w", pattern, err), "patterns have *, ? and [...]")
 			}
-			if ok && !i.Control && i.Family != brokenFamily {
+			if ok {
 				matched = true
 				add(i.Name)
 			}

@@ -1,0 +1,410 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lockbench/internal/cell"
+	"lockbench/internal/claims"
+	"lockbench/internal/clock"
+	"lockbench/internal/near"
+	"lockbench/lock"
+	"lockbench/results"
+	"lockbench/workloads"
+)
+
+// RemoteSpec is the part of a spec that only distributed locks need.
+type RemoteSpec struct {
+	Clients []int `json:"clients" yaml:"clients"` // client processes; each has the cell's workers
+
+	TTL            time.Duration `json:"ttl_ns" yaml:"ttl"`
+	Renew          bool          `json:"renew" yaml:"renew"`
+	Fence          bool          `json:"fence" yaml:"fence"`
+	WaitMin        time.Duration `json:"wait_min_ns" yaml:"wait-min"`
+	WaitMax        time.Duration `json:"wait_max_ns" yaml:"wait-max"`
+	Jitter         float64       `json:"jitter" yaml:"jitter"`
+	AcquireTimeout time.Duration `json:"acquire_timeout_ns" yaml:"acquire-timeout"`
+	OnTimeout      string        `json:"on_timeout" yaml:"on-timeout"`
+	Depth          int           `json:"reentrant" yaml:"reentrant"` // acquisitions of one owner in each other
+
+	Duration time.Duration `json:"duration_ns" yaml:"-"` // of the one interval
+	Warmup   time.Duration `json:"warmup_ns" yaml:"-"`
+
+	Topologies []string          `json:"topologies,omitempty" yaml:"topologies"` // empty: each service's first
+	Backends   map[string]string `json:"backends,omitempty" yaml:"backends"`     // service -> tc or URL, without passwords
+	Images     map[string]string `json:"images,omitempty" yaml:"images"`
+	Network    string            `json:"network,omitempty" yaml:"network"` // host or bridge; empty: host where it can be
+}
+
+// DefaultRemote is how distributed locks are measured without flags. Back-off and
+// time-outs are of the order of round trips on a local network; the TTL is what most
+// libraries begin with.
+func DefaultRemote() RemoteSpec {
+	return RemoteSpec{
+		Clients: []int{1}, TTL: 10 * time.Second, Renew: true, WaitMin: time.Millisecond, WaitMax: 64 * time.Millisecond, Jitter: 0.5,
+		AcquireTimeout: 5 * time.Second, OnTimeout: cell.OnTimeoutFail, Depth: 1,
+		Duration: 400 * time.Millisecond, Warmup: 100 * time.Millisecond,
+	}
+}
+
+// Limits of distributed cells.
+const (
+	MaxClients = 64
+	MaxDepth   = 16
+)
+
+// GivenTopology is that of servers given by URL: nobody but their owner knows what is
+// behind it.
+const GivenTopology = "given"
+
+// validateRemote checks the part of a spec that distributed locks need.
+func (s Spec) validateRemote(m Machine) error {
+	r := s.Remote
+	span := func(name string, d time.Duration, least time.Duration, what string) error {
+		if d < least || d > MaxInterval {
+			return usage(fmt.Errorf("%s: %v: want %v to %v", name, d, least, MaxInterval), what)
+		}
+		return nil
+	}
+	for _, err := range []error{
+		span("ttl", r.TTL, 10*time.Millisecond, "it is how long a lease lasts without renewal, such as 10s"),
+		span("wait-min", r.WaitMin, 10*time.Microsecond, "it is the first delay of a lock that polls, such as 1ms"),
+		span("wait-max", r.WaitMax, r.WaitMin, "it is the longest delay of a lock that polls, at least --wait-min"),
+		span("acquire-timeout", r.AcquireTimeout, time.Millisecond, "it is how long an acquisition may wait, such as 5s"),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case !(r.Jitter >= 0 && r.Jitter <= 1):
+		return usage(fmt.Errorf("jitter: %v: want 0 to 1", r.Jitter), "it is the random share of a delay")
+	case !slices.Contains([]string{cell.OnTimeoutFail, cell.OnTimeoutRetry, cell.OnTimeoutFallback}, r.OnTimeout):
+		return usage(fmt.Errorf("on-timeout: %q: want fail, retry or fallback", r.OnTimeout), "fail goes on to the next operation, retry tries the same one again, fallback runs the section without the lock")
+	case r.Depth < 1 || r.Depth > MaxDepth:
+		return usage(fmt.Errorf("reentrant: %d: want 1 to %d", r.Depth, MaxDepth), "it is how often an owner acquires the same key inside itself")
+	case len(r.Clients) == 0:
+		return usage(errors.New("clients: none"), "it is the number of client processes, such as 1 or 1,4,8")
+	case r.Network != "" && r.Network != "host" && r.Network != "bridge":
+		return usage(fmt.Errorf("network: %q: want host or bridge", r.Network), "host has no proxy between client and server")
+	}
+	for _, n := range r.Clients {
+		if n < 1 || n > MaxClients {
+			return usage(fmt.Errorf("clients: %d: want 1 to %d", n, MaxClients), "it is the number of client processes")
+		}
+	}
+	var names []string
+	for _, t := range m.Topologies {
+		names = append(names, t.Name)
+	}
+	for _, name := range r.Topologies {
+		if m.Topologies != nil && !slices.Contains(names, name) {
+			return usage(&near.UnknownError{What: "topology", Name: name, Near: near.Names(name, names)}, "topologies: "+strings.Join(names, ", "))
+		}
+	}
+	services := m.services()
+	for _, service := range slices.Sorted(maps.Keys(r.Backends)) {
+		if m.Topologies != nil && !slices.Contains(services, service) {
+			return usage(&near.UnknownError{What: "backend", Name: service, Near: near.Names(service, services)}, "backends: "+strings.Join(services, ", "))
+		}
+	}
+	return nil
+}
+
+// Topology is a way to set up a service.
+type Topology struct {
+	Name, Service string
+	Nodes         int
+}
+
+func (m Machine) services() []string {
+	var out []string
+	for _, t := range m.Topologies {
+		if !slices.Contains(out, t.Service) {
+			out = append(out, t.Service)
+		}
+	}
+	return out
+}
+
+// topologies returns those that a lock is to be measured on: of those asked for the
+// ones of its services, else the first of its first service.
+func (s Spec) topologies(i lock.Info, m Machine) []Topology {
+	service := i.Remote.Services[0]
+	if url := s.Remote.Backends[service]; url != "" && url != "tc" {
+		return []Topology{{Name: GivenTopology, Service: service}}
+	}
+	var out []Topology
+	for _, t := range m.Topologies {
+		if slices.Contains(s.Remote.Topologies, t.Name) && slices.Contains(i.Remote.Services, t.Service) {
+			out = append(out, t)
+		}
+	}
+	for _, t := range m.Topologies {
+		if len(out) == 0 && t.Service == service {
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, Topology{Name: service, Service: service})
+	}
+	return out
+}
+
+// Place is where a distributed cell runs.
+type Place struct {
+	Topology Topology
+	Clients  int
+	usual    bool // the topology is the one that the service has by default
+}
+
+// remoteCells makes the cells of a distributed lock: one a topology and number of
+// clients.
+func (p *Plan) remoteCells(i lock.Info, w workloads.Spec, workers, cores int, m Machine) []*Cell {
+	var out []*Cell
+	for _, t := range p.Spec.topologies(i, m) {
+		first := slices.IndexFunc(m.Topologies, func(o Topology) bool { return o.Service == t.Service })
+		usual := t.Name != GivenTopology && (first < 0 || m.Topologies[first].Name == t.Name)
+		for _, clients := range distinct(p.Spec.Remote.Clients) {
+			c := &Cell{Lock: i, Workload: w, Workers: workers, Cores: cores, Dispatch: cell.DispatchRemote,
+				Place: &Place{Topology: t, Clients: clients, usual: usual}}
+			if m.Masks {
+				c.CPUs = slices.Clone(m.Scatter[:cores])
+				slices.Sort(c.CPUs)
+			}
+			c.Skip = p.Spec.remoteSkip(c)
+			c.Name = c.remoteName(p.Spec, m)
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// remoteSkip says why a distributed cell cannot be run; empty: it can.
+func (s Spec) remoteSkip(c *Cell) string {
+	w, i, x := c.Workload, c.Lock, c.Lock.Remote
+	optimistic := i.Kind == lock.KindOptimistic
+	switch {
+	case i.Unavailable != "":
+		return i.Unavailable
+	case w.Reads > 0:
+		return "has no read sections"
+	case len(w.Phases) > 0:
+		return "load phases are for in-process locks"
+	case s.Pin != PinNone:
+		return "client processes are not pinned"
+	case s.Remote.Fence && !x.Fences && !x.AlwaysFences && !i.Control:
+		return "has no fencing token"
+	case s.Remote.Depth > 1 && !x.Reentrant:
+		return "is not reentrant"
+	case optimistic && (w.Try > 0 || w.Timed > 0 || w.Order != "" || s.Remote.Depth > 1):
+		return "holds no lock: there is nothing to try, to wait for or to reenter"
+	case w.Order != "" && i.Control:
+		return "excludes nobody: balances would be lost"
+	case c.Place.Topology.Nodes > 0 && c.Place.Topology.Nodes < x.MinNodes:
+		return fmt.Sprintf("needs at least %d servers, %s has %d", x.MinNodes, c.Place.Topology.Name, c.Place.Topology.Nodes)
+	case w.Keys.Kind == "own" && c.Workers*c.Place.Clients > workloads.MaxLocks:
+		return fmt.Sprintf("own keys of %d workers: at most %d", c.Workers*c.Place.Clients, workloads.MaxLocks)
+	}
+	return ""
+}
+
+// remoteName is like name; what differs from how distributed locks are measured
+// without flags is part of it, so that only like is compared with like.
+func (c *Cell) remoteName(s Spec, m Machine) string {
+	n := fmt.Sprintf("%s/workload=%s/workers=%d", c.Lock.Name, c.Workload.Name, c.Workers*c.Place.Clients)
+	add := func(key string, v any) { n += fmt.Sprintf("/%s=%v", key, v) }
+	d, r := DefaultRemote(), s.Remote
+	if c.Place.Clients > 1 {
+		add("clients", c.Place.Clients)
+	}
+	if c.Cores != m.Cores() {
+		add("cores", c.Cores)
+	}
+	if !c.Place.usual {
+		add("topology", c.Place.Topology.Name)
+	}
+	if r.TTL != d.TTL {
+		add("ttl", r.TTL)
+	}
+	if r.Renew != d.Renew {
+		add("renew", r.Renew)
+	}
+	if r.Fence != d.Fence {
+		add("fence", r.Fence)
+	}
+	if r.WaitMin != d.WaitMin || r.WaitMax != d.WaitMax || r.Jitter != d.Jitter {
+		add("wait", fmt.Sprintf("%v-%v-%v", r.WaitMin, r.WaitMax, r.Jitter))
+	}
+	if r.AcquireTimeout != d.AcquireTimeout {
+		add("acquire-timeout", r.AcquireTimeout)
+	}
+	if r.OnTimeout != d.OnTimeout {
+		add("on-timeout", r.OnTimeout)
+	}
+	if r.Depth != d.Depth {
+		add("reentrant", r.Depth)
+	}
+	return n
+}
+
+// Servers are those of a run. The engine does not know where they come from.
+type Servers interface {
+	// Up brings up the servers of the topologies, side by side, and returns for each
+	// that could not be had the reason, which skips its cells.
+	Up(ctx context.Context, topologies []Topology) map[string]error
+	// At returns where they are, with the prefix for all names of the run, and
+	// what a record says of them.
+	At(topology string) (lock.Target, results.Remote)
+	// MinTTL is the shortest TTL that the servers grant; 0: any.
+	MinTTL(topology string) time.Duration
+	// Check reports whether they still answer.
+	Check(ctx context.Context, topology string) error
+	// CPU is the processor time that they have used; false if nobody knows.
+	CPU(ctx context.Context, topology string) (time.Duration, bool)
+}
+
+// raise brings up what the plan's cells need and skips those that cannot have it. It
+// returns an error if nothing but controls is left.
+func (r *Runner) raise(ctx context.Context, p *Plan) error {
+	var need []Topology
+	for _, c := range p.Cells {
+		if c.Place != nil && c.Skip == "" && !c.Lock.Control && !slices.Contains(need, c.Place.Topology) {
+			need = append(need, c.Place.Topology)
+		}
+	}
+	if len(need) == 0 {
+		return nil
+	}
+	if r.Servers == nil {
+		return errors.New("this program has no servers for distributed locks")
+	}
+	bad := r.Servers.Up(ctx, need)
+	if ctx.Err() != nil {
+		return nil
+	}
+	var first error
+	for _, c := range p.Cells {
+		if c.Place == nil || c.Skip != "" || c.Lock.Control {
+			continue
+		}
+		err := bad[c.Place.Topology.Name]
+		if least := r.Servers.MinTTL(c.Place.Topology.Name); err == nil && c.Lock.Remote.Expires && p.Spec.Remote.TTL < least {
+			err = usage(fmt.Errorf("ttl %v: the server grants no less than %v", p.Spec.Remote.TTL, least), fmt.Sprintf("use --ttl %v or more", least))
+		}
+		if err != nil {
+			c.Skip = err.Error()
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	if first != nil && !slices.ContainsFunc(p.Cells, func(c *Cell) bool { return c.Skip == "" && !c.Lock.Control }) {
+		return first
+	}
+	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool { return s.Cell.Skip != "" })
+	return nil
+}
+
+// lost skips the rest of a topology's cells when its servers have gone in mid-run.
+func (r *Runner) lost(ctx context.Context, c *Cell) {
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
+	if err := r.Servers.Check(ctx, c.Place.Topology.Name); err != nil {
+		if r.gone == nil {
+			r.gone = map[string]string{}
+		}
+		r.gone[c.Place.Topology.Name] = "its servers do not answer any more: " + err.Error()
+	}
+}
+
+const checkLimit = 3 * time.Second
+
+// remoteStep completes the session of a distributed cell: the target, the claims, and
+// what is sampled of the servers meanwhile. done must be called at its end.
+func (r *Runner) remoteStep(s *session, spec Spec, step Step) (done func(*results.Sample), err error) {
+	c := step.Cell
+	var target lock.Target
+	facts := results.Remote{Service: lock.ServiceNone, Topology: "none", Network: "none"}
+	if !c.Lock.Control {
+		target, facts = r.Servers.At(c.Place.Topology.Name)
+	}
+	target.Prefix += fmt.Sprintf("%x-%d/", step.Seed, step.Rep)
+	target.Prefix = strings.Replace(target.Prefix, "//", "/", 1)
+	s.spec.Remote.Target = target
+	lines := s.spec.Load.ReadLines + s.spec.Load.WriteLines
+	arena, path, err := claims.Create(r.TempDir, s.spec.Load.Locks, s.spec.Workers*s.spec.Clients, lines)
+	if err != nil {
+		return nil, err
+	}
+	s.spec.Remote.Arena = path
+	var once sync.Once
+	remove := func() { once.Do(func() { _ = os.Remove(path) }) } // gone already: nothing to tell
+	// All have it open once they are ready: nothing is left if we are killed from then on.
+	s.onReady = remove
+	cpu := make(chan *float64, 1)
+	cpu <- nil
+	ctx, cancel := context.WithCancel(context.Background())
+	s.onGo = func(at int64) {
+		if c.Lock.Control || spec.Ops > 0 {
+			return
+		}
+		<-cpu
+		go func() {
+			cpu <- r.serverCPU(ctx, c.Place.Topology.Name, at+s.spec.WarmupNS, at+s.spec.WarmupNS+s.spec.DurationNS)
+		}()
+	}
+	return func(m *results.Sample) {
+		cancel()
+		remove()
+		_ = arena.Close() // it is unmapped at the end at the latest
+		used := <-cpu
+		if m == nil || m.Remote == nil {
+			return
+		}
+		x := m.Remote
+		x.Service, x.Topology, x.Network = facts.Service, facts.Topology, facts.Network
+		x.ServerVersion, x.Persistence, x.Image = facts.ServerVersion, facts.Persistence, facts.Image
+		x.Peer, x.Note, x.Depth = c.Lock.Remote.Peer, c.Lock.Remote.Note, spec.Remote.Depth
+		x.Order, x.Keys, x.Transfer = string(c.Workload.Order), c.Workload.KeysText(), c.Workload.Order != ""
+		if used != nil && m.Ops > 0 {
+			v := *used / float64(m.Ops)
+			x.ServerCPUNSPerOp = &v
+		}
+	}, nil
+}
+
+// serverCPU is the processor time, in ns, of a topology's servers between two
+// instants on the shared clock; nil if nobody knows.
+func (r *Runner) serverCPU(ctx context.Context, topology string, from, to int64) *float64 {
+	var at [2]time.Duration
+	for i, when := range []int64{from, to} {
+		select {
+		case <-time.After(time.Duration(when - clock.Shared())):
+		case <-ctx.Done():
+			return nil
+		}
+		var ok bool
+		if at[i], ok = r.Servers.CPU(ctx, topology); !ok {
+			return nil
+		}
+	}
+	v := float64(at[1] - at[0])
+	return &v
+}
+
+// remoteSpec is what the children of a distributed cell get beside the rest.
+func remoteSpec(s Spec) *cell.Remote {
+	r := s.Remote
+	return &cell.Remote{
+		TTLNS: int64(r.TTL), Renew: r.Renew, Fence: r.Fence, Wait: lock.WaitPolicy{Min: r.WaitMin, Max: r.WaitMax, Jitter: r.Jitter},
+		AcquireTimeoutNS: int64(r.AcquireTimeout), OnTimeout: r.OnTimeout, Depth: r.Depth,
+	}
+}
