@@ -25,7 +25,6 @@ import (
 type Cluster struct {
 	top    Topology
 	o      Options
-	srv    server
 	target lock.Target
 	facts  Facts
 	nodes  []*Node
@@ -86,9 +85,10 @@ func Open(ctx context.Context, topology string, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	for n := 1; ; n++ {
-		c := &Cluster{top: top, o: o, srv: servers[top.Service], eng: eng, image: image,
+		c := &Cluster{top: top, o: o, eng: eng, image: image,
 			facts: Facts{Service: top.Service, Topology: top.Name, Network: net, Persistence: top.Persistence,
-				Images: map[string]string{top.image: image}, Nodes: top.Nodes}}
+				Images: map[string]string{top.image: image}, Nodes: top.Nodes,
+				MinTTL: top.srv.lowest, MaxTTL: top.srv.highest}}
 		err := c.start(ctx)
 		if err == nil {
 			return c, nil
@@ -133,7 +133,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	c.target = lock.Target{Service: c.top.Service, Topology: c.top.Name}
-	specs := c.top.plan(&build{network: c.facts.Network, free: free, target: &c.target})
+	specs := c.top.plan(&build{network: c.facts.Network, free: free, target: &c.target}, c.top)
 	run := c.o.RunID
 	if run == "" {
 		run = "run"
@@ -167,12 +167,11 @@ func (c *Cluster) start(ctx context.Context) error {
 
 // settle waits until the servers serve together, and asks what they are.
 func (c *Cluster) settle(ctx context.Context) error {
-	if err := poll(ctx, func() error { return c.srv.check(ctx, c.target) }); err != nil {
+	if err := poll(ctx, func() error { return c.top.srv.ready(ctx, c.target) }); err != nil {
 		return c.withLogs(ctx, fmt.Errorf("the servers do not serve: %w", err))
 	}
 	var err error
 	c.facts.Version, err = c.version(ctx)
-	c.facts.MinTTL, c.facts.MaxTTL = c.srv.bounds(c.top)
 	return err
 }
 
@@ -191,7 +190,7 @@ func (c *Cluster) withLogs(ctx context.Context, err error) error {
 func (c *Cluster) version(ctx context.Context) (string, error) {
 	var all []string
 	for _, addr := range c.addrs() {
-		v, err := c.srv.version(ctx, c.target, addr)
+		v, err := c.top.srv.version(ctx, c.target, addr)
 		if err != nil {
 			return "", fmt.Errorf("ask %s for its version: %w", addr, err)
 		}
@@ -264,7 +263,7 @@ func (c *Cluster) Facts() Facts {
 
 // Check returns nil if all servers answer, and those that elect a leader have one.
 func (c *Cluster) Check(ctx context.Context) error {
-	if err := c.srv.check(ctx, c.target); err != nil {
+	if err := c.top.srv.ready(ctx, c.target); err != nil {
 		return fmt.Errorf("check %s: %w", c.top.Name, err)
 	}
 	return nil
@@ -272,7 +271,7 @@ func (c *Cluster) Check(ctx context.Context) error {
 
 // Clean removes every name under prefix, which begins with "lockbench/".
 func (c *Cluster) Clean(ctx context.Context, prefix string) error {
-	_, err := clean(ctx, c.srv, c.target, prefix)
+	_, err := clean(ctx, c.top.srv, c.target, prefix)
 	return err
 }
 

@@ -84,7 +84,34 @@ func (n *Node) Restart(ctx context.Context) error {
 	if err := n.start(ctx); err != nil {
 		return n.err("restart", err)
 	}
+	if err := n.join(ctx); err != nil {
+		return n.err("restart", err)
+	}
 	return nil
+}
+
+// join waits until the server serves as a member, if enough of the others run for that. If
+// most are dead or paused it cannot, and the caller is to bring back the next.
+func (n *Node) join(ctx context.Context) error {
+	if n.c.top.needsData == "" {
+		return nil
+	}
+	up := 0
+	for _, m := range n.c.nodes {
+		s, err := m.state(ctx)
+		if err != nil {
+			return err
+		}
+		if s.Running && !s.Paused {
+			up++
+		}
+	}
+	if 2*up <= len(n.c.nodes) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return poll(ctx, func() error { return n.c.top.srv.serves(ctx, n.c.target, n.Addr) })
 }
 
 // ErrNeedsData is returned by RestartEmpty for a server that cannot come back without its data.
@@ -113,7 +140,7 @@ func (n *Node) Logs(ctx context.Context) (string, error) { return n.logs(ctx, "a
 
 // Version asks the server for its version.
 func (n *Node) Version(ctx context.Context) (string, error) {
-	v, err := n.c.srv.version(ctx, n.c.target, n.Addr)
+	v, err := n.c.top.srv.version(ctx, n.c.target, n.Addr)
 	if err != nil {
 		return "", n.err("ask for the version of", err)
 	}
@@ -151,7 +178,7 @@ func (n *Node) start(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	if err := poll(ctx, func() error { return n.c.srv.ping(ctx, n.c.target, n.Addr) }); err != nil {
+	if err := poll(ctx, func() error { return n.c.top.srv.ping(ctx, n.c.target, n.Addr) }); err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			err = cause
 		}

@@ -12,10 +12,19 @@ import (
 	"lockbench/lock"
 )
 
-var redisServer = server{ping: redisPing, version: redisVersion, check: redisCheck, clean: redisClean, bounds: unbounded}
+var redisServer = server{ping: redisPing, serves: redisPing, version: redisVersion, clean: redisClean}
 
-// planRedis: one server that keeps nothing.
-func planRedis(b *build) []*spec { return []*spec{redisSpec(b, "redis-1", false)} }
+// planRedis is for independent servers that keep nothing.
+func planRedis(b *build, top Topology) []*spec {
+	var out []*spec
+	for i := range top.Nodes {
+		out = append(out, redisSpec(b, fmt.Sprintf("redis-%d", i+1), false))
+	}
+	return out
+}
+
+// planRedisAOF is for one that keeps its data.
+func planRedisAOF(b *build, _ Topology) []*spec { return []*spec{redisSpec(b, "redis-1", true)} }
 
 // redisSpec is an independent primary. Nothing is saved but what aof asks for:
 // the default of Redis is a snapshot now and then, which forks in mid-measurement.
@@ -103,14 +112,6 @@ func redisInfo(ctx context.Context, t lock.Target, addr, section string) (map[st
 		return nil
 	})
 	return out, err
-}
-
-func redisCheck(ctx context.Context, t lock.Target) error {
-	var errs []error
-	for _, addr := range t.Addrs {
-		errs = append(errs, redisPing(ctx, t, addr))
-	}
-	return errors.Join(errs...)
 }
 
 func redisClean(ctx context.Context, t lock.Target, prefix string) (int, error) {

@@ -11,43 +11,52 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"lockbench/lock"
 )
 
-// server is what is to be known of a kind of server, whoever started it. Functions, not an
-// interface: one value a service, in one table.
+// server is what is to be known of a kind of server, whoever started it: functions of
+// one service, in one value. addr is that of one server.
 type server struct {
-	// ping returns nil if the server at addr answers, and can serve.
+	// ping returns nil if the server answers at all.
 	ping func(ctx context.Context, t lock.Target, addr string) error
-	// version returns what the server at addr says of itself.
-	version func(ctx context.Context, t lock.Target, addr string) (string, error)
-	// check returns nil if all servers answer and can serve together.
+	// serves returns nil if the server serves clients: as a member of its cluster, if it is one.
+	serves func(ctx context.Context, t lock.Target, addr string) error
+	// check returns nil if they can serve together; nil: if each of the addresses serves.
 	check func(ctx context.Context, t lock.Target) error
+	// version returns what the server says of itself.
+	version func(ctx context.Context, t lock.Target, addr string) (string, error)
 	// clean removes all names that begin with prefix, and returns how many.
 	clean func(ctx context.Context, t lock.Target, prefix string) (int, error)
-	// bounds are those of a TTL with this project's settings; 0: none.
-	bounds func(top Topology) (lowest, highest time.Duration)
+	// lowest and highest are the bounds of a TTL, with this project's settings or the service's
+	// own; 0: none.
+	lowest, highest time.Duration
 }
 
-var servers = map[string]server{
-	lock.ServiceRedis: redisServer,
+// ready returns nil if the servers can serve together.
+func (s *server) ready(ctx context.Context, t lock.Target) error {
+	if s.check != nil {
+		return s.check(ctx, t)
+	}
+	errs := make([]error, len(t.Addrs))
+	var wg sync.WaitGroup
+	for i, addr := range t.Addrs {
+		wg.Go(func() { errs[i] = s.serves(ctx, t, addr) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
-
-func unbounded(Topology) (lowest, highest time.Duration) { return 0, 0 }
 
 // askTimeout bounds one question to one server: those in containers are on this
 // machine, and given ones must be known to be unreachable within 5 s.
 const askTimeout = 4 * time.Second
 
 // clean removes what is under a prefix of this project, and nothing else.
-func clean(ctx context.Context, s server, t lock.Target, prefix string) (int, error) {
+func clean(ctx context.Context, s *server, t lock.Target, prefix string) (int, error) {
 	if !strings.HasPrefix(prefix, ours) {
 		return 0, fmt.Errorf("clean %q: only names under %q are this project's", prefix, ours)
-	}
-	if s.clean == nil {
-		return 0, nil
 	}
 	n, err := s.clean(ctx, t, prefix)
 	if err != nil {

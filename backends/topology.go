@@ -16,35 +16,51 @@ type Topology struct {
 	Doc         string // one line
 
 	image string // key of Options.Images; empty: no container
-	// plan says how its nodes are started.
-	plan func(b *build) []*spec
-	// restartable says why a member cannot come back without its data; empty: it can.
+	srv   *server
+	plan  func(b *build, top Topology) []*spec // how its nodes are started
+	// needsData says why a member cannot come back without its data; empty: it can. It
+	// is set exactly for those that serve by majority.
 	needsData string
 }
 
-// What a member of a quorum cannot do: its votes are in its data, and a member that forgot
-// them can vote twice. Both services want it removed from the membership first.
-const votes = "a member of a quorum that lost its data cannot rejoin under its old name: its votes were in it"
+// votes is what a member of a quorum cannot do without. A member that forgot what it voted for
+// can vote twice; both services want it removed from the membership first (etcd: "Runtime
+// reconfiguration"; ZooKeeper keeps accepted epochs in its data directory).
+const votes = "a member of a quorum cannot rejoin without its data: its votes were in it"
 
+// Persistence, in the words that records carry.
+const (
+	keepsNone  = "none"
+	keepsAOF   = "aof, fsync every second"
+	keepsFsync = "fsync before each reply"
+)
+
+// topologies are sorted by name.
 var topologies = []Topology{
-	{Name: "redis", Service: lock.ServiceRedis, Nodes: 1, Persistence: "none",
-		Doc: "one Redis, nothing on disk", image: imageRedis, plan: planRedis},
+	{Name: "etcd-1", Service: lock.ServiceEtcd, Nodes: 1, Persistence: keepsFsync,
+		Doc: "one etcd", image: imageEtcd, srv: &etcdServer, plan: planEtcd},
+	{Name: "etcd-3", Service: lock.ServiceEtcd, Nodes: 3, Persistence: keepsFsync,
+		Doc: "three members of one etcd cluster", image: imageEtcd, srv: &etcdServer, plan: planEtcd, needsData: votes},
+	{Name: "postgres", Service: lock.ServicePostgres, Nodes: 1, Persistence: keepsFsync,
+		Doc: "one PostgreSQL with fsync and synchronous_commit on", image: imagePostgres, srv: &postgresServer, plan: planPostgres},
+	{Name: "redis", Service: lock.ServiceRedis, Nodes: 1, Persistence: keepsNone,
+		Doc: "one Redis, nothing on disk", image: imageRedis, srv: &redisServer, plan: planRedis},
+	{Name: "redis-aof", Service: lock.ServiceRedis, Nodes: 1, Persistence: keepsAOF,
+		Doc: "one Redis with an append-only file, synced every second", image: imageRedis, srv: &redisServer, plan: planRedisAOF},
+	{Name: "redis-sentinel", Service: lock.ServiceRedis, Nodes: 5, Persistence: keepsNone,
+		Doc: "a primary, a replica and three sentinels that fail over", image: imageRedis, srv: &sentinelServer, plan: planSentinel},
+	{Name: "redlock-3", Service: lock.ServiceRedlock, Nodes: 3, Persistence: keepsNone,
+		Doc: "three independent Redis", image: imageRedis, srv: &redisServer, plan: planRedis},
+	{Name: "redlock-5", Service: lock.ServiceRedlock, Nodes: 5, Persistence: keepsNone,
+		Doc: "five independent Redis", image: imageRedis, srv: &redisServer, plan: planRedis},
+	{Name: "zookeeper-1", Service: lock.ServiceZooKeeper, Nodes: 1, Persistence: keepsFsync,
+		Doc: "one ZooKeeper, standalone, tickTime 500", image: imageZooKeeper, srv: &zookeeperServer, plan: planZooKeeper},
+	{Name: "zookeeper-3", Service: lock.ServiceZooKeeper, Nodes: 3, Persistence: keepsFsync,
+		Doc: "three members of one ZooKeeper ensemble, tickTime 500", image: imageZooKeeper, srv: &zookeeperServer, plan: planZooKeeper, needsData: votes},
 }
 
 // Topologies returns what Open can start, sorted by name.
-func Topologies() []Topology {
-	out := slices.Clone(topologies)
-	slices.SortFunc(out, func(a, b Topology) int {
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		}
-		return 0
-	})
-	return out
-}
+func Topologies() []Topology { return slices.Clone(topologies) }
 
 // TopologyNamed returns the topology of that name, or an error that lists near ones.
 func TopologyNamed(name string) (Topology, error) {
