@@ -1,0 +1,156 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"lockbench/lock"
+)
+
+// maxName is the longest identifier that PostgreSQL keeps (NAMEDATALEN - 1, in
+// bytes); it cuts longer ones off without an error.
+const maxName = 63
+
+// names are what a target's prefix "lockbench/<run id>/<cell>/" becomes.
+type names struct {
+	schema string // "lockbench/<run id>", also the application_name
+	cell   string // "<cell>/": keys of rows begin with it
+	prefix string // all of it: names of advisory locks begin with it
+}
+
+func namesOf(prefix string) (names, error) {
+	parts := strings.SplitN(prefix, "/", 3)
+	if len(parts) != 3 || parts[0] == "" || parts[1] == "" {
+		return names{}, fmt.Errorf("prefix %q: want lockbench/<run id>/<cell>/", prefix)
+	}
+	n := names{schema: parts[0] + "/" + parts[1], cell: parts[2], prefix: prefix}
+	if len(n.schema) > maxName || strings.ContainsRune(n.schema, 0) {
+		return names{}, fmt.Errorf("prefix %q: the schema's name would be longer than %d bytes", prefix, maxName)
+	}
+	return n, nil
+}
+
+// table returns the qualified, quoted name of the schema's table.
+func (n names) table() string { return quote(n.schema) + ".keys" }
+
+func quote(identifier string) string { return `"` + strings.ReplaceAll(identifier, `"`, `""`) + `"` }
+
+// Safety nets on the server, for when this process is gone and nobody has told.
+//
+// A lock is held for as long as the server believes in the session. With Linux's
+// defaults that is 2 h 11 min for a peer that has vanished while idle, and 15 min
+// with data on the way. A waiter is found out while it waits, where
+// client_connection_check_interval exists (from version 14 on, and not on all systems).
+// lock_timeout bounds each wait even so; one that reaches it is begun again. Statements
+// here wait for nothing but locks, so that a statement_timeout would add nothing but
+// a timer for each statement.
+//
+// idle_in_transaction_session_timeout and idle_session_timeout are left as the
+// server has them: they end a holder that thinks for long (25P03, 57P05), which is its
+// operator's policy; the holder learns of it by Lost.
+var nets = [][2]string{
+	{"lock_timeout", "60s"},
+	{"client_connection_check_interval", "1s"},
+	{"tcp_keepalives_idle", "5"}, // 5 s + 3 x 5 s = 20 s
+	{"tcp_keepalives_interval", "5"},
+	{"tcp_keepalives_count", "3"},
+	{"tcp_user_timeout", "20s"},
+}
+
+// setNets sets those that the server knows.
+var setNets = func() *statement {
+	var rows []string
+	for _, n := range nets {
+		rows = append(rows, fmt.Sprintf("('%s', '%s')", n[0], n[1]))
+	}
+	return &statement{"nets", "SELECT set_config(n, v, false) FROM (VALUES " + strings.Join(rows, ", ") +
+		") AS t (n, v) WHERE current_setting(n, true) IS NOT NULL"}
+}()
+
+// keepAlive is this side's: a server that has vanished is found out in 20 s.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3}
+
+// configOf makes pgconn's configuration. Nothing of the environment (PGHOST,
+// PGOPTIONS, password files) has a say.
+func configOf(t lock.Target, n names) (*pgconn.Config, error) {
+	if len(t.Addrs) != 1 {
+		return nil, fmt.Errorf("PostgreSQL: %d addresses, want 1", len(t.Addrs))
+	}
+	host, port, err := net.SplitHostPort(t.Addrs[0])
+	if err != nil {
+		return nil, fmt.Errorf("PostgreSQL's address: %w", err)
+	}
+	p, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || p == 0 {
+		return nil, fmt.Errorf("PostgreSQL's address %s: port %q is not a number from 1 to 65535", t.Addrs[0], port)
+	}
+	// A Config has to come from ParseConfig; all that matters is set below.
+	cfg, err := pgconn.ParseConfig("host=localhost port=5432 user=postgres password=none dbname=postgres sslmode=disable" +
+		" target_session_attrs=any sslnegotiation=postgres require_auth='' channel_binding=prefer")
+	if err != nil {
+		return nil, fmt.Errorf("PostgreSQL's configuration: %w", err)
+	}
+	cfg.Host, cfg.Port = host, uint16(p)
+	cfg.User, cfg.Password, cfg.Database = t.User, t.Password, t.Database
+	if cfg.User == "" {
+		cfg.User = "postgres"
+	}
+	if cfg.Database == "" {
+		cfg.Database = cfg.User
+	}
+	cfg.Fallbacks, cfg.ValidateConnect, cfg.AfterConnect = nil, nil, nil
+	cfg.ConnectTimeout = 0 // the context has it
+	cfg.RuntimeParams = map[string]string{
+		"application_name": n.schema,
+		// A row that changed while it was waited for must be read anew, not refused (40001).
+		"default_transaction_isolation": "read committed",
+		"default_transaction_read_only": "off",
+	}
+	// Addresses are looked up when they are dialled, by names that may be mapped.
+	cfg.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
+	if cfg.TLSConfig, err = tlsOf(t.TLS, host); err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+func tlsOf(t *lock.TLS, host string) (*tls.Config, error) {
+	if t == nil {
+		return nil, nil
+	}
+	c := &tls.Config{ServerName: t.ServerName, InsecureSkipVerify: t.Insecure, MinVersion: tls.VersionTLS12}
+	if c.ServerName == "" {
+		c.ServerName = host
+	}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the certificates of authorities: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", t.CAFile)
+		}
+	}
+	if (t.CertFile == "") != (t.KeyFile == "") {
+		return nil, errors.New("a client certificate goes with its key")
+	}
+	if t.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("load the client's certificate: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}

@@ -1,0 +1,244 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"lockbench/impls/distributed/lease"
+	"lockbench/lock"
+)
+
+// session is a connection with the locks that are held in it: those of one
+// acquisition, or of one owner.
+//
+//	open --the last user departs--> over: finish, and the connection goes to the pool
+//	open --the connection breaks, or its transaction is lost--> over: Lose
+//
+// Whoever uses the connection has the session's turn. Requests of one owner are so
+// served one after another: while one waits in the server for a lock, the
+// owner's others wait for it.
+type session struct {
+	owner  string        // "": of one acquisition
+	turn   chan struct{} // full: somebody has the turn
+	users  int           // leases, and requests under way; guarded by sessions.mu
+	c      *conn
+	keeper *lease.Keeper // of its leases
+
+	// For who has the turn:
+	over  bool
+	locks int  // locks held; in a transaction those that its end will free
+	saved bool // a savepoint stands after the last of them
+}
+
+// sessions are those of a client.
+type sessions struct {
+	*pool
+	// finish is what is left to do when nobody holds a lease any more: COMMIT.
+	finish func(context.Context, *session) error
+
+	mu     sync.Mutex
+	owners map[string]*session
+}
+
+// enter returns the owner's session, or a new one, with its turn, and counts a
+// user. The error wraps lock.ErrNotAcquired.
+func (ss *sessions) enter(ctx context.Context, owner string) (*session, error) {
+	for {
+		s, mine := ss.join(owner)
+		if mine {
+			c, err := ss.take(ctx)
+			if err != nil {
+				ss.end(s)
+				s.rest()
+				return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
+			}
+			s.c, s.keeper = c, c.keeper.Load()
+			return s, nil
+		}
+		ok, err := s.take(ctx)
+		if err != nil {
+			ss.leave(s)
+			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
+		}
+		if ok {
+			return s, nil
+		}
+		// It ended while this one waited.
+	}
+}
+
+// join returns the owner's session, or else a new one with its turn.
+func (ss *sessions) join(owner string) (s *session, mine bool) {
+	if owner != "" {
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		if s = ss.owners[owner]; s != nil {
+			s.users++
+			return s, false
+		}
+	}
+	s = &session{owner: owner, turn: make(chan struct{}, 1), users: 1}
+	s.turn <- struct{}{}
+	if owner != "" {
+		ss.owners[owner] = s
+	}
+	return s, true
+}
+
+// take waits for the session's turn and ends the watch; ok is false, and the
+// turn not taken, if the session is over.
+func (s *session) take(ctx context.Context) (ok bool, err error) {
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		select {
+		case s.turn <- struct{}{}:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	if s.over {
+		<-s.turn
+		return false, nil
+	}
+	s.c.endWatch()
+	return true, nil
+}
+
+// rest gives the turn back. The connection is watched if locks are held in it.
+func (s *session) rest() {
+	if !s.over && s.locks > 0 {
+		s.c.beginWatch(s.keeper)
+	}
+	<-s.turn
+}
+
+// depart counts one user less, with the turn, and gives the turn back. The last
+// user finishes the session.
+func (ss *sessions) depart(ctx context.Context, s *session) error {
+	var err error
+	if !s.over && ss.last(s) {
+		err = ss.finish(ctx, s)
+		ss.end(s)
+	}
+	s.rest()
+	return err
+}
+
+// last counts one user less. If that was the last one, nobody can join any more.
+func (ss *sessions) last(s *session) bool {
+	if s.owner == "" {
+		return true
+	}
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if s.users--; s.users > 0 {
+		return false
+	}
+	ss.forget(s)
+	return true
+}
+
+// leave is depart for a user who never got the turn. If it was the last,
+// whoever had the turn has counted on it to finish, and gives the turn back now.
+func (ss *sessions) leave(s *session) {
+	if !ss.last(s) {
+		return
+	}
+	s.turn <- struct{}{}
+	if !s.over {
+		s.c.endWatch()
+		ctx, end := context.WithTimeout(context.Background(), cancelGrace)
+		defer end()
+		_ = ss.finish(ctx, s) // the leases' releases have been answered before
+		ss.end(s)
+	}
+	s.rest()
+}
+
+// forget takes the session from its owner. The caller holds mu.
+func (ss *sessions) forget(s *session) {
+	if s.owner != "" && ss.owners[s.owner] == s {
+		delete(ss.owners, s.owner)
+	}
+}
+
+// end ends the session, with the turn. Users who wait for it find it over.
+func (ss *sessions) end(s *session) {
+	ss.mu.Lock()
+	ss.forget(s)
+	ss.mu.Unlock()
+	s.over = true
+	if s.c != nil {
+		ss.give(s.c)
+	}
+}
+
+// lose ends the session, with the turn, and its leases are lost.
+func (ss *sessions) lose(s *session) {
+	s.c.keeper.Store(lease.Session()) // of the next session in the connection
+	s.keeper.Lose()
+	ss.end(s)
+}
+
+// again reports whether a request for a lock that failed should be sent again: the
+// server gave up waiting (lock_timeout), or the connection had ended unnoticed in
+// the pool, and there is a new one.
+func (ss *sessions) again(ctx context.Context, s *session, err error, waits bool) bool {
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return false
+	case code(err) == codeLockNotAvailable:
+		return waits
+	case !s.c.broken.Load() || !s.c.used || s.locks > 0:
+		return false
+	}
+	c, dialErr := ss.connect(ctx, nil)
+	if dialErr != nil {
+		return false
+	}
+	ss.drop(s.c)
+	s.c, s.keeper = c, c.keeper.Load()
+	return true
+}
+
+// later does what a caller has no time to wait for: with the session's turn, if
+// it is not over by then.
+func (ss *sessions) later(s *session, do func(context.Context)) {
+	ss.behind(func() {
+		if ok, _ := s.take(context.Background()); !ok {
+			return // over: nothing is held any more
+		}
+		ctx, end := context.WithTimeout(context.Background(), cancelGrace)
+		defer end()
+		do(ctx)
+	})
+}
+
+// orLater takes the turn for a release. If the owner waits in the server for
+// something else for so long that ctx ends, the release is done afterwards.
+func (ss *sessions) orLater(ctx context.Context, s *session, do func(context.Context) error) error {
+	ok, err := s.take(ctx)
+	switch {
+	case err != nil:
+		ss.later(s, func(ctx context.Context) { _ = do(ctx) })
+		return fmt.Errorf("%w: the owner's session is busy: %w", lock.ErrUnknown, err)
+	case !ok:
+		return errLost
+	}
+	if s.c.broken.Load() {
+		ss.lose(s)
+		s.rest()
+		return errLost
+	}
+	return do(ctx)
+}
+
+// grant is what a lock in the session is for the kit: it ends with the session.
+func (s *session) grant(key string, sent time.Time) *lease.Grant {
+	s.locks++
+	s.saved = false
+	return &lease.Grant{Key: key, Sent: sent, Session: s.keeper, Data: s}
+}
