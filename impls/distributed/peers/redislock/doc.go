@@ -1,0 +1,12 @@
+// Package redislock runs github.com/bsm/redislock (v0.9.4) over go-redis.
+//
+// Nothing is added to the library, but what it leaves to its users:
+//   - By default it does not wait. A caller that waits gets LinearBackoff(100 ms), as in the
+//     library's example of retrying, without a limit of tries.
+//   - It waits at most until the deadline of the context, and for the TTL if that has none
+//     (bsm/redislock#74). So the caller's deadline is passed on to it.
+//   - It tells no local deadline. That of a careful user counts from the sending of the attempt
+//     that won, which is known here from counting.
+//
+// No renewal, because Refresh is left to the user; no fencing token.
+package redislock
