@@ -30,7 +30,7 @@ const (
 func planSentinel(b *build, _ Topology) []*spec {
 	b.target.Master = masterName
 	var out []*spec
-	first := 0
+	first, second := 0, 0
 	for i := range 2 {
 		name, p := fmt.Sprintf("redis-%d", i+1), b.port()
 		args := append(redisArgs(b, p, false), "--replica-announce-ip", b.name(name), "--replica-announce-port", strconv.Itoa(p),
@@ -39,6 +39,7 @@ func planSentinel(b *build, _ Topology) []*spec {
 		if i == 0 {
 			first = p
 		} else {
+			second = p
 			args = append(args, "--replicaof", b.name("redis-1")+" "+strconv.Itoa(first))
 		}
 		out = append(out, &spec{name: name, cmd: args, publish: []int{p}, addr: b.serve(name, p)})
@@ -58,6 +59,8 @@ func planSentinel(b *build, _ Topology) []*spec {
 			"sentinel announce-ip " + b.name(name),
 			"sentinel announce-port " + strconv.Itoa(p),
 			fmt.Sprintf("sentinel monitor %s %s %d %d", masterName, b.name("redis-1"), first, sentinelQuorum),
+			// Else it asks the primary, the first time before the replica is there, the next time 10 s later.
+			fmt.Sprintf("sentinel known-replica %s %s %d", masterName, b.name("redis-2"), second),
 			fmt.Sprintf("sentinel down-after-milliseconds %s %d", masterName, downAfterMS),
 			fmt.Sprintf("sentinel failover-timeout %s %d", masterName, failoverMS),
 		}
