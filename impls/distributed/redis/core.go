@@ -28,7 +28,7 @@ func newCore(ctx context.Context, t lock.Target, del *server.Script, more ...*se
 	if len(t.Addrs) == 0 {
 		return nil, &server.Error{Err: fmt.Errorf("redis: no address of a server"), Tip: "want redis://HOST:PORT"}
 	}
-	s, err := server.Open(ctx, t, t.Addrs[0], append(more, del, extend)...)
+	s, err := server.Open(ctx, t, t.Addrs[0], append(more, del, server.Extend)...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (c *core) Release(ctx context.Context, g *lease.Grant) error {
 // Renew implements lease.Renewer.
 func (c *core) Renew(ctx context.Context, g *lease.Grant) (time.Duration, error) {
 	a := of(g)
-	n, err := c.s.Eval(ctx, time.Now(), a.within, extend, &a.name, &a.token, &a.ms)
+	n, err := c.s.Eval(ctx, time.Now(), a.within, server.Extend, &a.name, &a.token, &a.ms)
 	if err != nil {
 		return 0, fmt.Errorf("extend %s: %w", a.Key, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lockbench/impls/distributed/lease"
+	"lockbench/impls/distributed/redis/server"
 	"lockbench/lock"
 )
 
@@ -17,7 +18,7 @@ var (
 )
 
 func dialPolling(ctx context.Context, t lock.Target) (lock.Client, error) {
-	c, err := newCore(ctx, t, release, fenced)
+	c, err := newCore(ctx, t, server.Release, fenced)
 	if err != nil {
 		return nil, err
 	}

@@ -30,31 +30,12 @@ local left = redis.call('PTTL', KEYS[1])
 if left < 0 then return 0 end
 return -1 - left`)
 
-	// release deletes the lock if it is still the caller's: the token was
-	// overwritten, if somebody has acquired the lock since it expired.
-	//
-	// KEYS lock; ARGV token. Reply: 1, or 0 if it is not the caller's.
-	release = server.NewScript(1, `
-if redis.call('GET', KEYS[1]) == ARGV[1] then
-	return redis.call('DEL', KEYS[1])
-end
-return 0`)
-
 	// releaseTelling tells the waiters, too. The channel has the name of the lock.
 	releaseTelling = server.NewScript(1, `
 if redis.call('GET', KEYS[1]) == ARGV[1] then
 	redis.call('DEL', KEYS[1])
 	redis.call('PUBLISH', KEYS[1], '')
 	return 1
-end
-return 0`)
-
-	// extend sets the time to live anew if the lock is still the caller's.
-	//
-	// KEYS lock; ARGV token, ttl ms. Reply: 1, or 0.
-	extend = server.NewScript(1, `
-if redis.call('GET', KEYS[1]) == ARGV[1] then
-	return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 return 0`)
 )

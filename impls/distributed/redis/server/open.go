@@ -42,10 +42,21 @@ type Server struct {
 }
 
 // Open returns a client of the server at addr, or, if the target names a Sentinel
-// group, of the primary that the sentinels at t.Addrs name. It has spoken to the server,
-// over as many connections as the target has workers, and has loaded the scripts. It
-// fails within t.DialTimeout, or when ctx ends.
+// group, of the primary that the sentinels at t.Addrs name. The server has been greeted.
 func Open(ctx context.Context, t lock.Target, addr string, scripts ...*Script) (*Server, error) {
+	s, err := New(t, addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Greet(ctx, t, scripts...); err != nil {
+		_ = s.Client.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// New returns a client of the server at addr, which it has not spoken to yet.
+func New(t lock.Target, addr string) (*Server, error) {
 	quiet()
 	o, err := options(t, addr)
 	if err != nil {
@@ -59,10 +70,6 @@ func Open(ctx context.Context, t lock.Target, addr string, scripts ...*Script) (
 		s.Client = redis.NewClient(o)
 	}
 	s.Client.AddHook(meter{t.Meter})
-	if err := s.greet(ctx, t, scripts); err != nil {
-		_ = s.Client.Close()
-		return nil, err
-	}
 	return s, nil
 }
 
@@ -182,9 +189,10 @@ func TLSConfig(t *lock.TLS) (*tls.Config, error) {
 	return c, nil
 }
 
-// greet speaks to the server once over each connection that the workers will need, so
-// that no acquisition pays for dialling, and loads the scripts.
-func (s *Server) greet(ctx context.Context, t lock.Target, scripts []*Script) error {
+// Greet speaks to the server once over each connection that the workers will need, so
+// that no acquisition pays for dialling, and loads the scripts. It fails within t.DialTimeout,
+// or when ctx ends.
+func (s *Server) Greet(ctx context.Context, t lock.Target, scripts ...*Script) error {
 	ctx, cancel := context.WithTimeout(lock.WithTrace(ctx, nil), t.DialTimeout)
 	defer cancel()
 	conns := make([]*redis.Conn, min(max(t.Workers, 1), warm))

@@ -17,17 +17,19 @@ type Tasks struct {
 }
 
 // Go runs a task, whose context ends when Close gives up on it. After Close nothing
-// is run any more.
-func (t *Tasks) Go(task func(context.Context)) {
+// is run any more: false.
+func (t *Tasks) Go(task func(context.Context)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return
+		return false
 	}
 	if t.cancel == nil {
 		t.ctx, t.cancel = context.WithCancel(context.Background())
 	}
-	t.running.Go(func() { task(t.ctx) })
+	ctx := t.ctx
+	t.running.Go(func() { task(ctx) })
+	return true
 }
 
 // Close waits for the tasks, for some time; then it ends their context and waits
