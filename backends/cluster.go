@@ -66,11 +66,13 @@ func Open(ctx context.Context, topology string, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	for key := range o.Images {
+		if _, err := imageOf(key); err != nil {
+			return nil, err
+		}
+	}
 	if raw := o.Given[top.Service]; raw != "" && raw != "tc" {
 		return openGiven(ctx, top, raw, o)
-	}
-	if top.plan == nil {
-		return openLoopback(ctx, top)
 	}
 	eng, err := connect(ctx, o.log)
 	if err != nil {

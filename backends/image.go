@@ -5,10 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
+
+	"lockbench/internal/near"
 )
 
 // Keys of Options.Images.
@@ -52,17 +55,25 @@ const stallTimeout = 8 * time.Second
 // the one asked for > the official one, if it is here > the one of make images, if it is here >
 // the official one, pulled.
 func (e *engine) image(ctx context.Context, key, asked string, log func(string)) (string, error) {
-	var i image
-	for _, known := range images {
-		if known.key == key {
-			i = known
-		}
+	i, err := imageOf(key)
+	if err != nil {
+		return "", err
 	}
-	candidates := []string{i.official, i.local}
-	if asked != "" {
-		candidates = []string{asked}
+	name, err := e.present(ctx, i, asked)
+	if err != nil || name != "" {
+		return name, err
 	}
-	for _, name := range candidates {
+	name = i.candidates(asked)[0]
+	log("pulling image " + name)
+	if err := pull(ctx, e.cli, name, credentials(ctx, name)); err != nil {
+		return "", &Error{fmt.Errorf("image %s is not here and cannot be pulled: %w: %w", name, ErrMissing, err), i.tip(asked)}
+	}
+	return name, nil
+}
+
+// present returns the first candidate that is here; empty: none is.
+func (e *engine) present(ctx context.Context, i image, asked string) (string, error) {
+	for _, name := range i.candidates(asked) {
 		_, err := e.cli.ImageInspect(ctx, name)
 		switch {
 		case err == nil:
@@ -71,13 +82,32 @@ func (e *engine) image(ctx context.Context, key, asked string, log func(string))
 			return "", fmt.Errorf("look for image %s: %w", name, err)
 		}
 	}
-	name := candidates[0]
-	log("pulling image " + name)
-	if err := pull(ctx, e.cli, name, credentials(ctx, name)); err != nil {
-		tip := fmt.Sprintf("make images, or docker pull %s, or --image %s=NAME", name, key)
-		return "", &Error{fmt.Errorf("image %s is not here and cannot be pulled: %w: %w", name, ErrMissing, err), tip}
+	return "", nil
+}
+
+// candidates are the names under which an image may be here, the preferred first, which
+// is also the one that is pulled.
+func (i image) candidates(asked string) []string {
+	if asked != "" {
+		return []string{asked}
 	}
-	return name, nil
+	return []string{i.official, i.local}
+}
+
+func (i image) tip(asked string) string {
+	return fmt.Sprintf("make images, or docker pull %s, or --image %s=NAME", i.candidates(asked)[0], i.key)
+}
+
+func imageOf(key string) (image, error) {
+	var keys []string
+	for _, i := range images {
+		if i.key == key {
+			return i, nil
+		}
+		keys = append(keys, i.key)
+	}
+	err := &near.UnknownError{What: "image", Name: key, Near: near.Names(key, keys)}
+	return image{}, &Error{err, "images: " + strings.Join(keys, ", ")}
 }
 
 // credentials are the user's for an image's registry, as the docker command keeps them; empty: nobody's.

@@ -13,7 +13,7 @@ import (
 	"lockbench/lock"
 )
 
-var postgresServer = server{ping: pgPing, serves: pgPing, version: pgVersion, clean: pgClean}
+var postgresServer = server{ping: pgPing, serves: pgPing, version: pgVersion, clean: pgClean, given: pgGiven}
 
 // pgConnections is for K client processes with M workers each, each of which may hold
 // a connection; the default is 100.
@@ -147,4 +147,18 @@ func pgCleanKeys(ctx context.Context, c *pgx.Conn, schema, keys string) (int, er
 		n += int(tag.RowsAffected())
 	}
 	return n, nil
+}
+
+// pgGiven wants a server that takes writes.
+func pgGiven(ctx context.Context, t lock.Target) error {
+	for _, addr := range t.Addrs {
+		v, err := pgShow(ctx, t, addr, "transaction_read_only")
+		if err != nil {
+			return err
+		}
+		if v == "on" {
+			return &Error{fmt.Errorf("%s takes no writes", addr), "name the primary"}
+		}
+	}
+	return nil
 }

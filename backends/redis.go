@@ -12,7 +12,7 @@ import (
 	"lockbench/lock"
 )
 
-var redisServer = server{ping: redisPing, serves: redisPing, version: redisVersion, clean: redisClean}
+var redisServer = server{ping: redisPing, serves: redisPing, version: redisVersion, clean: redisClean, given: redisGiven}
 
 // planRedis is for independent servers that keep nothing.
 func planRedis(b *build, top Topology) []*spec {
@@ -153,4 +153,27 @@ func redisUnlink(ctx context.Context, c *redis.Client, prefix string) (int, erro
 			return n, nil
 		}
 	}
+}
+
+// redisGiven wants primaries that stand alone.
+func redisGiven(ctx context.Context, t lock.Target) error {
+	for _, addr := range t.Addrs {
+		info, err := redisInfo(ctx, t, addr, "server")
+		if err != nil {
+			return err
+		}
+		switch info["redis_mode"] {
+		case "sentinel":
+			return &Error{fmt.Errorf("%s is a sentinel", addr), "redis-sentinel://HOST,HOST,HOST?master=NAME finds the primary through sentinels"}
+		case "cluster":
+			return &Error{fmt.Errorf("%s is a member of a Redis Cluster", addr), "name a primary that stands alone, or one behind sentinels"}
+		}
+		if info, err = redisInfo(ctx, t, addr, "replication"); err != nil {
+			return err
+		}
+		if info["role"] == "slave" {
+			return &Error{fmt.Errorf("%s is a replica, which takes no writes", addr), "name the primary"}
+		}
+	}
+	return nil
 }

@@ -30,6 +30,8 @@ type server struct {
 	version func(ctx context.Context, t lock.Target, addr string) (string, error)
 	// clean removes all names that begin with prefix, and returns how many.
 	clean func(ctx context.Context, t lock.Target, prefix string) (int, error)
+	// given looks at a given server for what would make it the wrong one; nil: nothing to look at.
+	given func(ctx context.Context, t lock.Target) error
 	// lowest and highest are the bounds of a TTL, with this project's settings or the service's
 	// own; 0: none.
 	lowest, highest time.Duration
