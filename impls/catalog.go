@@ -32,6 +32,7 @@ func Catalog() []lock.Info {
 		futex.Infos(),
 		rw.Infos(),
 		classic.Infos(),
+		Distributed(),
 	)
 }
 

@@ -17,6 +17,9 @@ const (
 	KindOptimistic             // no lock: read, compute, write if unchanged; Info.Dial
 )
 
+// String is "lock", "lease", "guarded" or "optimistic".
+func (k Kind) String() string { return [...]string{"lock", "lease", "guarded", "optimistic"}[k] }
+
 // Info is one catalogue line. It is a value: lists of locks are explicit and
 // nothing registers itself.
 type Info struct {
@@ -63,25 +66,27 @@ type Info struct {
 type Remote struct {
 	// Services are the kinds of service that the lock runs on, the first by default:
 	// "redis", "redlock", "etcd", "zookeeper", "postgres", "loopback".
-	Services []string
+	Services []string `json:"services"`
 	// Peer is the library that the lock comes from and its version, such as
 	// "redsync v4.18.1"; empty: the lock is this project's own.
-	Peer string
+	Peer string `json:"peer,omitempty"`
 	// Expires says that a lease ends by itself at its TTL: one that does not ends with
 	// its session or transaction.
-	Expires bool
+	Expires bool `json:"expires"`
 	// Renews, Fences and Reentrant say what of AcquireOptions the lock can do. An
 	// adapter of a library adds nothing to it.
-	Renews, Fences, Reentrant bool
+	Renews    bool `json:"renews"`
+	Fences    bool `json:"fences"`
+	Reentrant bool `json:"reentrant"`
 	// AlwaysFences says that there is a token even if none is asked for.
-	AlwaysFences bool
+	AlwaysFences bool `json:"always_fences"`
 	// Waits is how a waiter learns that it may go on, in a few words: "polls",
 	// "woken by the release", "watches its predecessor".
-	Waits string
+	Waits string `json:"waits,omitempty"`
 	// Note is a remark that the lock's rows carry, such as what the library lacks.
-	Note string
+	Note string `json:"note,omitempty"`
 	// MinNodes is the smallest number of servers that make sense; 0: 1.
-	MinNodes int
+	MinNodes int `json:"min_nodes,omitempty"`
 }
 
 var nameRE = regexp.MustCompile(`^([a-z]+:)?[a-z][a-z0-9]*(-[a-z0-9]+)*$`)

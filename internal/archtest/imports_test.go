@@ -86,6 +86,10 @@ func both(f, g func(string) bool) func(string) bool {
 // families are the folders of locks that run in this process.
 var families = both(below("impls"), not(either(one("impls"), below("impls/locktest", "impls/distributed"))))
 
+// clients are the modules of clients of servers.
+var clients = []string{"github.com/redis", "go.etcd.io", "github.com/go-zookeeper", "github.com/jackc", "github.com/go-redsync",
+	"github.com/bsm", "github.com/testcontainers", "github.com/moby/moby"}
+
 var importRules = []importRule{
 	{"lock/arch", "it is the lowest layer, and whoever writes a lock gets nothing else with it",
 		one("lock/arch"), stdAnd(), false, [2]string{"lock/arch", "golang.org/x/sys/cpu"}},
@@ -128,8 +132,15 @@ var importRules = []importRule{
 		not(one("results/charts")), not(below("github.com/go-analyze/charts")), false, [2]string{"results/page", "github.com/go-analyze/charts/chartdraw"}},
 	{"the small part of the chart library", "the program is the child of every repetition too: what is linked in must do nothing at the start (docs/adr/0012)",
 		one("results/charts"), not(one("github.com/go-analyze/charts")), true, [2]string{"results/charts", "github.com/go-analyze/charts"}},
-	{"no web in the program", "it writes files: a page is opened by a browser, and the tests that drive one stay tests",
-		one("cmd/lockbench"), not(below("net/http", "github.com/chromedp")), true, [2]string{"cmd/lockbench", "net/http"}},
+	{"no browser in the program", "it writes files: a page is opened by a browser, and the tests that drive one stay tests",
+		one("cmd/lockbench"), not(below("github.com/chromedp")), true, [2]string{"cmd/lockbench", "github.com/chromedp/chromedp"}},
+	{"clients stay in their leaves", "whoever reads records, or writes a lock, links no client of a server; the engine gets its servers by value (docs/adr/0017)",
+		both(ours, not(either(below("impls/distributed", "backends", "cmd/lockbench", "internal/cli", "internal/figures", "internal/bench"), one("."), one("impls"), below("internal/gatestudy", "examples")))),
+		not(below(clients...)), true, [2]string{"internal/engine", "github.com/redis/go-redis/v9"}},
+	{"containers stay in backends", "how servers are brought up can be exchanged in one place",
+		both(ours, not(below("backends"))), not(below("github.com/testcontainers", "github.com/moby/moby")), false, [2]string{"internal/cli", "github.com/testcontainers/testcontainers-go"}},
+	{"distributed locks know the contract only", "a lock that knew the harness could behave otherwise when it is measured",
+		below("impls/distributed"), either(ofOurs("lock"), below("impls/distributed")), false, [2]string{"impls/distributed/etcd", "internal/engine"}},
 	{"engine does not know the command line", "it runs plans for whoever asks; flags and printing are cli's",
 		below("internal/engine"), not(below("internal/cli", "impls")), true, [2]string{"internal/engine", "internal/cli"}},
 	{"the study of the gate", "it sees what a user sees: the program records, and results/gate decides, without a way of its own into the harness",

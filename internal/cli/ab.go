@@ -130,11 +130,18 @@ func (a *app) openPairing(ctx context.Context, f *pairedFlags, o runOptions, inp
 			p.session.New = append(p.session.New, x.Program)
 		}
 	}
+	p.session.Runner = &engine.Runner{Self: []string{"", cellVerb}, Calibration: cal, Sink: p.sink}
+	closeFile := close
+	closeServers, err := a.raise(ctx, p.session.Runner, plan, head.RunID, f.remote.urls)
+	close = func() error { return errors.Join(closeServers(), closeFile()) }
+	if err != nil {
+		return nil, nil, errors.Join(err, close())
+	}
 	if err := p.sink.header(head); err != nil {
 		return nil, nil, errors.Join(&runtimeError{err}, close())
 	}
 	p.show = newProgress(o.progress, a.env.Stderr)
-	p.session.Runner = &engine.Runner{Self: []string{"", cellVerb}, Calibration: cal, Sink: p.sink, Progress: p.show}
+	p.session.Runner.Progress = p.show
 	return p, close, nil
 }
 

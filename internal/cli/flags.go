@@ -27,6 +27,7 @@ type specFlags struct {
 	pin, dispatch                             string
 	oversubscribe                             float64
 	labels                                    map[string]string // of the file
+	remote                                    remoteFlags
 }
 
 func (a *app) addSpecFlags(cmd *cobra.Command, d engine.Spec) *specFlags {
@@ -54,6 +55,7 @@ func (a *app) addSpecFlags(cmd *cobra.Command, d engine.Spec) *specFlags {
 		fs.Var(&textValue{p: f.knobs[k.Name], typ: k.Value}, k.Name, "workload: "+k.Help)
 	}
 	fs.Float64Var(&f.oversubscribe, "oversubscribe", 0, "workload: so many workers a core, short for --workers Nx")
+	f.addRemote(cmd)
 	a.completeSpec(cmd)
 	return f
 }
@@ -78,6 +80,11 @@ func (f *specFlags) build(check func(engine.Spec) error) (engine.Spec, error) {
 			return s, err
 		}
 		s, f.labels = file.spec, file.labels
+		for service, url := range file.backends {
+			if err := f.setBackend(&s.Remote, service, url); err != nil {
+				return s, usageErr(fmt.Errorf("%s: backends: %w", f.file, err), hintBackend)
+			}
+		}
 	}
 	changed := f.set.Changed
 	if changed("lock") {
@@ -145,6 +152,9 @@ func (f *specFlags) build(check func(engine.Spec) error) (engine.Spec, error) {
 		if s.Ops <= 0 {
 			return s, usageErr(fmt.Errorf("--ops: %d: want a number above 0", s.Ops), "--ops is the number of operations of all workers together, such as 100000")
 		}
+	}
+	if err := f.setRemote(&s.Remote); err != nil {
+		return s, err
 	}
 	if s.Ops > 0 {
 		s.Duration, s.Probe = 0, 0

@@ -55,6 +55,9 @@ type lockLine struct {
 	MaxWorkers  int       `json:"max_workers,omitempty"`
 	Caps        lock.Caps `json:"capabilities"`
 	Unavailable string    `json:"unavailable,omitempty"`
+	// Of distributed locks.
+	Kind   string       `json:"kind,omitempty"` // lease, guarded, optimistic
+	Remote *lock.Remote `json:"remote,omitempty"`
 }
 
 func (a *app) lockLines() []lockLine {
@@ -62,6 +65,11 @@ func (a *app) lockLines() []lockLine {
 	for _, i := range a.catalogue {
 		l := lockLine{Name: i.Name, Family: i.Family, Doc: i.Doc, Source: i.Source, Control: i.Control, FIFO: i.FIFO,
 			Allocates: i.Allocates, ThreadBound: i.ThreadBound, MaxWorkers: i.MaxWorkers}
+		if i.Dial != nil {
+			l.Kind, l.Remote, l.Unavailable = i.Kind.String(), i.Remote, i.Unavailable
+			out = append(out, l)
+			continue
+		}
 		caps, err := i.Probe()
 		if err != nil {
 			l.Unavailable = err.Error()
@@ -87,7 +95,8 @@ func (a *app) lockTable(w io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintln(w, "fifo: claims first come, first served; try, timed, ctx: TryLock, LockFor, LockContext; rw: read sections are shared;\n"+
-		"N: for at most N workers; thread: workers are bound to threads; alloc: may allocate; control: measured, never judged or ranked.")
+		"N: for at most N workers; thread: workers are bound to threads; alloc: may allocate; control: measured, never judged or ranked.\n"+
+		"Distributed: expires: a lease ends at its TTL; renews, fences, reentrant: can do that; guarded, optimistic: judged by what was written.")
 	return err
 }
 
@@ -98,6 +107,9 @@ func (l lockLine) traits() []string {
 		word string
 	}{
 		{l.Control, "control"}, {l.FIFO, "fifo"}, {l.Caps.Try, "try"}, {l.Caps.Timed, "timed"}, {l.Caps.Context, "ctx"},
+		{l.Remote != nil && l.Remote.Expires, "expires"}, {l.Remote != nil && l.Remote.Renews, "renews"},
+		{l.Remote != nil && (l.Remote.Fences || l.Remote.AlwaysFences), "fences"}, {l.Remote != nil && l.Remote.Reentrant, "reentrant"},
+		{l.Kind != "" && l.Kind != lock.KindLease.String(), l.Kind},
 		{l.Caps.RW, "rw"}, {l.MaxWorkers > 0, fmt.Sprint(l.MaxWorkers)}, {l.ThreadBound, "thread"}, {l.Allocates, "alloc"},
 	} {
 		if t.on {

@@ -11,7 +11,8 @@ import (
 // not known, processors are taken in their order.
 func machine(h host.Info) engine.Machine {
 	topo := h.Usable()
-	m := engine.Machine{Compact: host.Compact(topo, len(topo)), Scatter: host.Scatter(topo, len(topo)), Masks: runtime.GOOS == "linux"}
+	m := engine.Machine{Compact: host.Compact(topo, len(topo)), Scatter: host.Scatter(topo, len(topo)), Masks: runtime.GOOS == "linux",
+		Topologies: topologies()}
 	if len(topo) == 0 {
 		cpus := h.AllowedCPUs
 		for i := 0; len(cpus) < runtime.NumCPU(); i++ {

@@ -170,6 +170,19 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+func elsewhere(context.Context, lock.Target) (lock.Client, error) {
+	return nil, errors.New("another program's lock")
+}
+
+func kindNamed(name string) lock.Kind {
+	for _, k := range []lock.Kind{lock.KindGuarded, lock.KindOptimistic} {
+		if k.String() == name {
+			return k
+		}
+	}
+	return lock.KindLease
+}
+
 // commonLocks are the locks that every program has, in the first one's order,
 // and a probe that answers for them: what one program cannot do, the pair
 // cannot.
@@ -181,8 +194,12 @@ func commonLocks(peers []peer, broken []lock.Info) (catalogue []lock.Info, probe
 			everywhere = everywhere && has
 		}
 		if l := peers[0].locks[name]; everywhere {
-			catalogue = append(catalogue, lock.Info{Name: l.Name, Family: l.Family, Doc: l.Doc, Source: l.Source, Control: l.Control,
-				FIFO: l.FIFO, Allocates: l.Allocates, ThreadBound: l.ThreadBound, MaxWorkers: l.MaxWorkers, Unavailable: l.Unavailable})
+			i := lock.Info{Name: l.Name, Family: l.Family, Doc: l.Doc, Source: l.Source, Control: l.Control,
+				FIFO: l.FIFO, Allocates: l.Allocates, ThreadBound: l.ThreadBound, MaxWorkers: l.MaxWorkers, Unavailable: l.Unavailable}
+			if l.Remote != nil { // dialled by the programs, never here
+				i.Kind, i.Remote, i.Dial = kindNamed(l.Kind), l.Remote, elsewhere
+			}
+			catalogue = append(catalogue, i)
 		}
 	}
 	return append(catalogue, broken...), func(i lock.Info) (lock.Caps, error) {

@@ -107,11 +107,18 @@ func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeOut()) }()
 	cal := engine.Calibrate(invariant(h))
-	if err := sink.header(header(plan, h, cal, labels)); err != nil {
+	head := header(plan, h, cal, labels)
+	r := &engine.Runner{Self: []string{self, cellVerb}, Calibration: cal, Sink: sink}
+	closeServers, err := a.raise(ctx, r, plan, head.RunID, f.remote.urls)
+	defer func() { err = errors.Join(err, closeServers()) }()
+	if err != nil {
+		return err
+	}
+	if err := sink.header(head); err != nil {
 		return &runtimeError{err}
 	}
 	p := newProgress(o.progress, a.env.Stderr)
-	r := &engine.Runner{Self: []string{self, cellVerb}, Calibration: cal, Sink: sink, Progress: p}
+	r.Progress = p
 	sum, err := r.Run(ctx, plan)
 	p.finish()
 	if err != nil {

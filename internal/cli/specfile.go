@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"lockbench/backends"
 	"lockbench/internal/engine"
 	"lockbench/internal/yamldoc"
 	"lockbench/workloads"
@@ -27,6 +28,8 @@ type specFile struct {
 	given  []string // scalar keys so far
 	spec   engine.Spec
 	labels map[string]string
+	// backends are URLs by service, passwords included.
+	backends map[string]string
 	// check reports what is wrong with a spec that has one setting of the file,
 	// so that the error can have its place; nil checks nothing.
 	check func(engine.Spec) error
@@ -79,7 +82,7 @@ func (f *specFile) document(b []byte) error {
 	if body == nil {
 		return errors.New("the file has no settings")
 	}
-	keys := append(yamldoc.Keys(engine.Spec{}), "labels")
+	keys := slices.Concat(yamldoc.Keys(engine.Spec{}), yamldoc.Keys(engine.RemoteSpec{}), []string{"labels"})
 	return n.Mapping(body, "the settings", "reps: 3", keys, func(key string, v ast.Node) error { return f.set(n, key, v) })
 }
 
@@ -92,9 +95,33 @@ func (f *specFile) set(n yamldoc.Nodes, key string, v ast.Node) error {
 	case "runners":
 		f.spec.Runners = map[string]string{}
 		return n.Mapping(v, key, "key: value", nil, func(k string, v ast.Node) (err error) { f.spec.Runners[k], err = n.Scalar(v); return err })
+	case "backends":
+		f.backends = map[string]string{}
+		return n.Mapping(v, key, "redis: tc", nil, func(k string, v ast.Node) (err error) {
+			if f.backends[k], err = n.Scalar(v); err != nil {
+				return err
+			}
+			if url := f.backends[k]; url != "tc" {
+				if _, err := backends.ParseURL(k, url); err != nil {
+					return at(v, fmt.Errorf("backends: %w", err), hintBackend)
+				}
+			}
+			return nil
+		})
+	case "images":
+		return n.Mapping(v, key, "redis: NAME", nil, func(k string, v ast.Node) error {
+			name, err := n.Scalar(v)
+			if err != nil {
+				return err
+			}
+			if err := setImage(&f.spec.Remote, k, name); err != nil {
+				return at(v, fmt.Errorf("images: %w", err), hintImage)
+			}
+			return nil
+		})
 	case "workloads":
 		return f.workloads(n, v)
-	case "locks", "workers", "cores":
+	case "locks", "workers", "cores", "clients", "topologies":
 		return f.list(n, key, v)
 	}
 	text, err := n.Scalar(v)
@@ -134,17 +161,48 @@ func setScalar(s *engine.Spec, key, text string) (err error) {
 			err = errors.New("want an integer")
 		}
 	}
+	r := &s.Remote
+	boolean := func(p *bool) {
+		if *p, err = strconv.ParseBool(text); err != nil {
+			err = errors.New("want true or false")
+		}
+	}
 	switch key {
+	case "ttl":
+		duration(&r.TTL)
+	case "renew":
+		boolean(&r.Renew)
+	case "fence":
+		boolean(&r.Fence)
+	case "wait-min":
+		duration(&r.WaitMin)
+		r.WaitMax = max(r.WaitMax, r.WaitMin)
+	case "wait-max":
+		duration(&r.WaitMax)
+	case "jitter":
+		if r.Jitter, err = strconv.ParseFloat(text, 64); err != nil {
+			err = errors.New("want a number from 0 to 1")
+		}
+	case "acquire-timeout":
+		duration(&r.AcquireTimeout)
+	case "on-timeout":
+		r.OnTimeout = text
+	case "reentrant":
+		number(&r.Depth)
+	case "network":
+		r.Network = text
 	case "pin":
 		s.Pin = text
 	case "dispatch":
 		s.Dispatch = text
 	case "duration":
 		duration(&s.Duration)
+		r.Duration = s.Duration
 	case "probe":
 		duration(&s.Probe)
 	case "warmup":
 		duration(&s.Warmup)
+		r.Warmup = s.Warmup
 	case "timeout":
 		duration(&s.Timeout)
 	case "reps":
@@ -172,7 +230,8 @@ func (f *specFile) list(n yamldoc.Nodes, key string, v ast.Node) error {
 	if err != nil {
 		return err
 	}
-	var locks []string
+	var locks, tops []string
+	var clients []int
 	var workers []workloads.Count
 	var cores []int
 	for _, item := range items {
@@ -191,6 +250,11 @@ func (f *specFile) list(n yamldoc.Nodes, key string, v ast.Node) error {
 		case "cores":
 			one.Cores, err = parseInts(parts)
 			cores = append(cores, one.Cores...)
+		case "clients":
+			one.Remote.Clients, err = parseInts(parts)
+			clients = append(clients, one.Remote.Clients...)
+		case "topologies":
+			one.Remote.Topologies, tops = parts, append(tops, parts...)
 		}
 		if err != nil {
 			return at(item, fmt.Errorf("%s: %w", key, err), "numbers, or ranges such as 1:4")
@@ -209,6 +273,10 @@ func (f *specFile) list(n yamldoc.Nodes, key string, v ast.Node) error {
 		f.spec.Workers = workers
 	case "cores":
 		f.spec.Cores = cores
+	case "clients":
+		f.spec.Remote.Clients = clients
+	case "topologies":
+		f.spec.Remote.Topologies = tops
 	}
 	return nil
 }

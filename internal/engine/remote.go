@@ -259,21 +259,21 @@ func (c *Cell) remoteName(s Spec, m Machine) string {
 type Servers interface {
 	// Up brings up the servers of the topologies, side by side, and returns for each
 	// that could not be had the reason, which skips its cells.
-	Up(ctx context.Context, topologies []Topology) map[string]error
+	Up(ctx context.Context, topologies []Topology) map[Topology]error
 	// At returns where they are, with the prefix for all names of the run, and
 	// what a record says of them.
-	At(topology string) (lock.Target, results.Remote)
+	At(t Topology) (lock.Target, results.Remote)
 	// MinTTL is the shortest TTL that the servers grant; 0: any.
-	MinTTL(topology string) time.Duration
+	MinTTL(t Topology) time.Duration
 	// Check reports whether they still answer.
-	Check(ctx context.Context, topology string) error
+	Check(ctx context.Context, t Topology) error
 	// CPU is the processor time that they have used; false if nobody knows.
-	CPU(ctx context.Context, topology string) (time.Duration, bool)
+	CPU(ctx context.Context, t Topology) (time.Duration, bool)
 }
 
-// raise brings up what the plan's cells need and skips those that cannot have it. It
+// Raise brings up what the plan's cells need and skips those that cannot have it. It
 // returns an error if nothing but controls is left.
-func (r *Runner) raise(ctx context.Context, p *Plan) error {
+func (r *Runner) Raise(ctx context.Context, p *Plan) error {
 	var need []Topology
 	for _, c := range p.Cells {
 		if c.Place != nil && c.Skip == "" && !c.Lock.Control && !slices.Contains(need, c.Place.Topology) {
@@ -295,8 +295,8 @@ func (r *Runner) raise(ctx context.Context, p *Plan) error {
 		if c.Place == nil || c.Skip != "" || c.Lock.Control {
 			continue
 		}
-		err := bad[c.Place.Topology.Name]
-		if least := r.Servers.MinTTL(c.Place.Topology.Name); err == nil && c.Lock.Remote.Expires && p.Spec.Remote.TTL < least {
+		err := bad[c.Place.Topology]
+		if least := r.Servers.MinTTL(c.Place.Topology); err == nil && c.Lock.Remote.Expires && p.Spec.Remote.TTL < least {
 			err = usage(fmt.Errorf("ttl %v: the server grants no less than %v", p.Spec.Remote.TTL, least), fmt.Sprintf("use --ttl %v or more", least))
 		}
 		if err != nil {
@@ -317,11 +317,11 @@ func (r *Runner) raise(ctx context.Context, p *Plan) error {
 func (r *Runner) lost(ctx context.Context, c *Cell) {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
-	if err := r.Servers.Check(ctx, c.Place.Topology.Name); err != nil {
+	if err := r.Servers.Check(ctx, c.Place.Topology); err != nil {
 		if r.gone == nil {
-			r.gone = map[string]string{}
+			r.gone = map[Topology]string{}
 		}
-		r.gone[c.Place.Topology.Name] = "its servers do not answer any more: " + err.Error()
+		r.gone[c.Place.Topology] = "its servers do not answer any more: " + err.Error()
 	}
 }
 
@@ -334,7 +334,7 @@ func (r *Runner) remoteStep(s *session, spec Spec, step Step) (done func(*result
 	var target lock.Target
 	facts := results.Remote{Service: lock.ServiceNone, Topology: "none", Network: "none"}
 	if !c.Lock.Control {
-		target, facts = r.Servers.At(c.Place.Topology.Name)
+		target, facts = r.Servers.At(c.Place.Topology)
 	}
 	target.Prefix += fmt.Sprintf("%x-%d/", step.Seed, step.Rep)
 	target.Prefix = strings.Replace(target.Prefix, "//", "/", 1)
@@ -358,7 +358,7 @@ func (r *Runner) remoteStep(s *session, spec Spec, step Step) (done func(*result
 		}
 		<-cpu
 		go func() {
-			cpu <- r.serverCPU(ctx, c.Place.Topology.Name, at+s.spec.WarmupNS, at+s.spec.WarmupNS+s.spec.DurationNS)
+			cpu <- r.serverCPU(ctx, c.Place.Topology, at+s.spec.WarmupNS, at+s.spec.WarmupNS+s.spec.DurationNS)
 		}()
 	}
 	return func(m *results.Sample) {
@@ -383,7 +383,7 @@ func (r *Runner) remoteStep(s *session, spec Spec, step Step) (done func(*result
 
 // serverCPU is the processor time, in ns, of a topology's servers between two
 // instants on the shared clock; nil if nobody knows.
-func (r *Runner) serverCPU(ctx context.Context, topology string, from, to int64) *float64 {
+func (r *Runner) serverCPU(ctx context.Context, topology Topology, from, to int64) *float64 {
 	var at [2]time.Duration
 	for i, when := range []int64{from, to} {
 		select {

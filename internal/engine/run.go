@@ -32,7 +32,7 @@ type Runner struct {
 	Sink        Sink
 	Progress    Progress // may be nil
 
-	gone map[string]string // topologies whose servers went in mid-run, and why
+	gone map[Topology]string // topologies whose servers went in mid-run, and why
 }
 
 // Summary says how a run ended.
@@ -50,9 +50,6 @@ func (s Summary) Worst() bool {
 // Run runs the plan. When ctx ends, the repetition in flight is stopped and
 // dropped, and the result is marked as interrupted.
 func (r *Runner) Run(ctx context.Context, p *Plan) (Summary, error) {
-	if err := r.raise(ctx, p); err != nil {
-		return Summary{}, err
-	}
 	sum := Summary{Total: len(p.Steps), Outcomes: map[string]int{}}
 	if err := r.skipped(p, &sum, nil); err != nil {
 		return sum, err
@@ -129,7 +126,7 @@ func (r *Runner) goneFor(c *Cell) string {
 	if c.Place == nil || c.Lock.Control {
 		return ""
 	}
-	return r.gone[c.Place.Topology.Name]
+	return r.gone[c.Place.Topology]
 }
 
 // close notes an interrupt.
