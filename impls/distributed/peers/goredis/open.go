@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -86,10 +87,10 @@ func greet(ctx context.Context, t lock.Target, cs []*redis.Client) error {
 	ctx, cancel := context.WithTimeout(lock.WithTrace(ctx, nil), t.DialTimeout)
 	defer cancel()
 	answers := make(chan error, len(cs))
-	for i, c := range cs {
+	for _, c := range cs {
 		go func() {
 			if err := c.Ping(ctx).Err(); err != nil {
-				answers <- fmt.Errorf("ping Redis, server %d of %d: %w", i+1, len(cs), err)
+				answers <- fmt.Errorf("ping Redis at %s: %w", c.Options().Addr, err)
 				return
 			}
 			answers <- nil
@@ -109,9 +110,8 @@ func greet(ctx context.Context, t lock.Target, cs []*redis.Client) error {
 				return errors.Join(errs...)
 			}
 		case <-ctx.Done():
-			return errors.Join(append(errs, fmt.Errorf("connect to Redis: %d of %d servers have answered: %w", up, len(cs), ctx.Err()))...)
+			return errors.Join(append(errs, fmt.Errorf("connect to Redis at %s: %d of %d servers have answered: %w", strings.Join(t.Addrs, ", "), up, len(cs), ctx.Err()))...)
 		}
 	}
 	return nil
 }
-
