@@ -243,20 +243,24 @@ func (t *ticket) remove(ctx context.Context) error {
 }
 
 // parents makes the node at path and those above it, from below: most exist, and at
-// the top the right to look may be missing.
+// the top the right to look may be missing. Others may remove empty ones meanwhile.
+// The topmost is shared with other runs, so that it belongs to nobody.
 func (s *session) parents(path string) error {
-	_, err := s.conn.Create(path, nil, zk.FlagPersistent, s.d.acl)
-	if cut := strings.LastIndexByte(path, '/'); errors.Is(err, zk.ErrNoNode) && cut > 0 {
+	cut := strings.LastIndexByte(path, '/')
+	acl := s.d.acl
+	if cut == 0 {
+		acl = zk.WorldACL(zk.PermAll)
+	}
+	for {
+		_, err := s.conn.Create(path, nil, zk.FlagPersistent, acl)
+		switch {
+		case err == nil || errors.Is(err, zk.ErrNodeExists):
+			return nil
+		case !errors.Is(err, zk.ErrNoNode) || cut <= 0:
+			return fmt.Errorf("create %s: %w", path, err)
+		}
 		if err := s.parents(path[:cut]); err != nil {
 			return err
 		}
-		_, err = s.conn.Create(path, nil, zk.FlagPersistent, s.d.acl)
 	}
-	if errors.Is(err, zk.ErrNodeExists) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("create %s: %w", path, err)
-	}
-	return nil
 }

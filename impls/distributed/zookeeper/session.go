@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"lockbench/impls/distributed/lease"
-	"lockbench/lock"
 )
 
 // errEnded is the answer to requests of a session that is over.
@@ -46,10 +45,7 @@ type session struct {
 	expired bool          // the server has said so
 	again   chan struct{} // closed, and made anew, when the session is connected again
 	isOpen  bool
-	// Of renew: the send times of two answered heartbeats, a fifth of T apart at least,
-	// and how many had no answer since.
-	base, candidate time.Time
-	misses          int
+	beat    heartbeat // of renew
 }
 
 // open asks the ensemble for a session.
@@ -95,8 +91,8 @@ func (s *session) greet(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.base, s.candidate = s.since, s.since
-	s.keeper = lease.Keep(s.since, s.ttl*3/4, s.renew)
+	s.beat = heartbeat{ttl: s.ttl, base: s.since, candidate: s.since}
+	s.keeper = lease.Keep(s.since, s.ttl-s.ttl/4, s.renew)
 	if s.expired {
 		s.keeper.Lose()
 	}
@@ -211,43 +207,6 @@ func (s *session) cut() {
 		s.link.Close()
 		s.link = nil
 	}
-}
-
-// patience is how many heartbeats in a row go without an answer before the connection
-// is taken for dead: one may be a pause of the server's disk.
-const patience = 2
-
-// renew sends a heartbeat and returns how long the session lasts from now: see the
-// package's comment for why that is counted from the one before.
-func (s *session) renew(ctx context.Context) (time.Duration, error) {
-	sent := time.Now()
-	err := within(ctx, func() error {
-		_, err := s.conn.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
-		return err
-	})
-	if errors.Is(err, zk.ErrSessionExpired) {
-		return 0, fmt.Errorf("heartbeat: %w: %w", lock.ErrNotHeld, err)
-	}
-	s.mu.Lock()
-	if err != nil && !answered(err) {
-		s.misses++
-		dead := s.misses%patience == 0
-		s.mu.Unlock()
-		if dead {
-			s.cut()
-		}
-		return 0, fmt.Errorf("heartbeat: %w", err)
-	}
-	// Also a refusal is an answer of the leader, which has looked for the session first.
-	defer s.mu.Unlock()
-	s.misses = 0
-	if sent.Sub(s.candidate) >= s.ttl/5 {
-		s.base, s.candidate = s.candidate, sent
-	}
-	if m := s.d.t.Meter; m != nil {
-		m.Renewals.Add(1)
-	}
-	return s.base.Add(s.ttl).Sub(sent), nil
 }
 
 // within runs a request of the library's, which knows no context, and leaves it alone
