@@ -119,6 +119,18 @@ func (m *member) condition(version int64) []clientv3.Cmp {
 	return []clientv3.Cmp{clientv3.Compare(clientv3.Version(m.s.key), "=", version)}
 }
 
+// joining is what is done if the condition holds, and what if not.
+func (m *member) joining() (then, els []clientv3.Op) {
+	then = []clientv3.Op{
+		clientv3.OpGet(m.queue, append(clientv3.WithLastCreate(), clientv3.WithKeysOnly())...),
+		clientv3.OpPut(m.key, "", clientv3.WithLease(clientv3.LeaseID(m.s.id))),
+	}
+	if !m.s.own {
+		els = []clientv3.Op{clientv3.OpGet(m.s.key)}
+	}
+	return then, els
+}
+
 // join queues the member and returns when it holds the lock. In the best case that
 // is one transaction: it reads who is last in the queue, and puts the own key behind;
 // if nobody was there, the lock is held.
@@ -132,14 +144,8 @@ func (d *driver) join(ctx context.Context, m *member, try bool) (waited bool, er
 	if try { // only an empty queue is joined: nothing has to be undone
 		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(m.queue), "=", 0).WithPrefix())
 	}
-	var els []clientv3.Op
-	if !m.s.own {
-		els = []clientv3.Op{clientv3.OpGet(m.s.key)}
-	}
-	r, err := d.txn(d.leader, m.s.step, cmps, []clientv3.Op{
-		clientv3.OpGet(m.queue, append(clientv3.WithLastCreate(), clientv3.WithKeysOnly())...),
-		clientv3.OpPut(m.key, "", clientv3.WithLease(clientv3.LeaseID(m.s.id))),
-	}, els)
+	then, els := m.joining()
+	r, err := d.txn(d.leader, m.s.step, cmps, then, els)
 	switch {
 	case err != nil:
 		return false, d.notJoined(ctx, m, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -78,7 +79,7 @@ func dial(t lock.Target, bg *group) (*servers, error) {
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("log in: %w", err)
+		return nil, fmt.Errorf("log in at %s: %w", strings.Join(t.Addrs, ", "), err)
 	}
 	c := &servers{base: base, bg: bg}
 	for _, addr := range t.Addrs {
