@@ -177,7 +177,7 @@ func (w *rworker) operation(start, planned int64) {
 	}
 	if w.measured(start) {
 		w.count.arrivals++
-		if w.r.arena.Claimed(key) {
+		if w.r.arena.Busy(key) {
 			w.count.contended++
 		}
 	}
@@ -194,6 +194,7 @@ func (w *rworker) operation(start, planned int64) {
 	extra := w.reenter(key)
 	done := w.section(key, l)
 	ok := w.release(l, extra)
+	w.r.arena.Free(key)
 	if w.r.c.info.Kind == lock.KindGuarded {
 		w.settle(key, 1, ok, done)
 	}

@@ -108,11 +108,13 @@ func (w *rworker) transfer(pair [2]int, from int64) {
 	if lost() {
 		w.count.deadTTL++
 	}
+	defer w.r.arena.Free(first)
 	if b == nil {
 		w.exit(first, ea)
 		w.giveBack(a)
 		return
 	}
+	defer w.r.arena.Free(second)
 	eb := w.enter(second, b)
 	const amount = 7
 	var applied error

@@ -53,7 +53,8 @@ type Key struct {
 	regressions atomic.Int64
 	acked       atomic.Int64 // sum of deltas that the service acknowledged
 	unknown     atomic.Int64 // sum of absolute deltas of which nobody knows
-	_           [5]int64
+	busy        atomic.Int64 // holders, from the claim until the release has returned
+	_           [4]int64
 	counter     int64 // plain: what the lock protects
 	balance     int64 // plain: of transfers
 	_           [14]int64

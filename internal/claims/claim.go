@@ -22,6 +22,7 @@ type Entry struct {
 func (a *Arena) Enter(worker, key int, token uint64, hasToken bool) Entry {
 	k := &a.keys[key]
 	e := Entry{Overlap: -1, Releaser: -1}
+	k.busy.Add(1)
 	if !k.owner.CompareAndSwap(0, uint64(worker)+1) {
 		e.Overlap = int(k.owner.Load()) - 1
 		if e.Overlap < 0 { // it has just left, after we were granted: that is an overlap all the same
@@ -76,8 +77,12 @@ func (a *Arena) Exit(worker, key int, e Entry) int64 {
 	return at
 }
 
-// Claimed reports whether somebody is in the section now.
-func (a *Arena) Claimed(key int) bool { return a.keys[key].owner.Load() != 0 }
+// Busy reports whether somebody holds the key now: he claimed it, and his release
+// has not returned yet.
+func (a *Arena) Busy(key int) bool { return a.keys[key].busy.Load() != 0 }
+
+// Free notes that the release of a key, which was claimed and left, has returned.
+func (a *Arena) Free(key int) { a.keys[key].busy.Add(-1) }
 
 // SetReleaseTrips notes how many round trips a release of this lock takes.
 // The client that releases reports it, since the next holder cannot know.

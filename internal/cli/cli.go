@@ -21,6 +21,7 @@ import (
 	"lockbench/internal/engine"
 	"lockbench/internal/exitcode"
 	"lockbench/internal/near"
+	"lockbench/internal/watchdog"
 	"lockbench/lock"
 	"lockbench/results"
 )
@@ -40,6 +41,9 @@ type Env struct {
 // cell protocol. It is for lockbench itself.
 const cellVerb = "cell"
 
+// watchdogVerb makes the program the watchdog of a run with servers.
+const watchdogVerb = "watchdog"
+
 // app is one run of the program.
 type app struct {
 	env       Env
@@ -56,6 +60,9 @@ func Run(env Env) int {
 	if len(env.Args) == 1 && env.Args[0] == cellVerb {
 		// Before anything else: what comes here is part of every repetition.
 		return cell.Main(a.lookup, version(), env.Stdin, env.Stdout, env.Exit)
+	}
+	if len(env.Args) == 1 && env.Args[0] == watchdogVerb {
+		return watchdog.Main(env.Stdin, env.Stdout, env.Stderr)
 	}
 	ctx, stop := a.signals()
 	defer stop()
@@ -155,6 +162,7 @@ func (a *app) root() *cobra.Command {
 		a.abCmd(),
 		a.gateCmd(),
 		a.compareCmd(),
+		a.backendsCmd(),
 		a.envCmd(),
 		a.versionCmd(),
 	)

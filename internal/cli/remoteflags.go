@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -81,9 +82,9 @@ func (f *specFlags) setRemote(s *engine.RemoteSpec) (err error) {
 		}
 	}
 	for _, g := range r.given {
-		service, url, ok := strings.Cut(g, "=")
-		if !ok || service == "" || url == "" {
-			return usageErr(fmt.Errorf("--backend: want SERVICE=URL"), hintBackend)
+		service, url, err := splitBackend(g)
+		if err != nil {
+			return usageErr(fmt.Errorf("--backend: %w", err), hintBackend)
 		}
 		if err := f.setBackend(s, service, url); err != nil {
 			return usageErr(fmt.Errorf("--backend: %w", err), hintBackend)
@@ -135,4 +136,21 @@ func setImage(s *engine.RemoteSpec, key, name string) error {
 	}
 	s.Images = kept
 	return nil
+}
+
+// schemes are the services of URLs without a name before them.
+var schemes = map[string]string{"redis": "redis", "rediss": "redis", "redis-sentinel": "redis", "etcd": "etcd", "etcds": "etcd",
+	"zk": "zookeeper", "postgres": "postgres", "postgresql": "postgres"}
+
+// splitBackend splits SERVICE=URL; a URL alone says by its scheme which service it is.
+// The error does not repeat what may hold a password.
+func splitBackend(s string) (service, url string, err error) {
+	if scheme, _, ok := strings.Cut(s, "://"); ok && schemes[scheme] != "" {
+		return schemes[scheme], s, nil
+	}
+	service, url, ok := strings.Cut(s, "=")
+	if !ok || service == "" || url == "" {
+		return "", "", errors.New("want SERVICE=URL")
+	}
+	return service, url, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"lockbench/backends"
 	"lockbench/internal/engine"
+	"lockbench/internal/watchdog"
 	"lockbench/lock"
 	"lockbench/results"
 )
@@ -102,10 +104,26 @@ func (a *app) raise(ctx context.Context, r *engine.Runner, p *engine.Plan, runID
 	if !slices.ContainsFunc(p.Cells, func(c *engine.Cell) bool { return c.Place != nil && c.Skip == "" && !c.Lock.Control }) {
 		return close, nil
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return close, &runtimeError{fmt.Errorf("find this program's own file: %w", err)}
+	}
+	// Before the first container or child: what comes is removed even if we are killed.
+	dog, err := watchdog.Start([]string{self, watchdogVerb}, watchdog.Options{})
+	if err != nil {
+		return close, &runtimeError{err}
+	}
 	s := newServers(runID, p.Spec.Remote, urls, a.env.Stderr)
-	r.Servers = s
+	s.o.Owner, s.o.Register = dog.Owner().Labels(), dog.Hold
+	if s.needsDocker(p) {
+		// What earlier runs left that were killed together with their watchdog.
+		if gone, err := watchdog.Sweep(ctx, ""); err == nil && len(gone) > 0 {
+			s.o.Log(fmt.Sprintf("removed what dead runs had left: %s", strings.Join(gone, ", ")))
+		}
+	}
+	r.Servers, r.Hold, r.HoldPath = s, dog.HoldProcess, func(path string) (func(), error) { return dog.Hold(watchdog.KindPath, path) }
 	close = func() error {
-		if err := s.Close(); err != nil {
+		if err := errors.Join(s.Close(), dog.Close()); err != nil {
 			return &runtimeError{fmt.Errorf("remove the servers: %w", err)}
 		}
 		return nil
@@ -116,6 +134,13 @@ func (a *app) raise(ctx context.Context, r *engine.Runner, p *engine.Plan, runID
 		err = &runtimeError{err}
 	}
 	return close, err
+}
+
+// needsDocker reports whether some cell's servers are to be containers.
+func (s *servers) needsDocker(p *engine.Plan) bool {
+	return slices.ContainsFunc(p.Cells, func(c *engine.Cell) bool {
+		return c.Place != nil && c.Skip == "" && !c.Lock.Control && c.Place.Topology.Name != engine.GivenTopology && c.Place.Topology.Service != lock.ServiceLoopback
+	})
 }
 
 func (s *servers) cluster(t engine.Topology) *backends.Cluster {

@@ -336,8 +336,9 @@ func (r *Runner) remoteStep(s *session, spec Spec, step Step) (done func(*result
 	if !c.Lock.Control {
 		target, facts = r.Servers.At(c.Place.Topology)
 	}
-	target.Prefix += fmt.Sprintf("%x-%d/", step.Seed, step.Rep)
-	target.Prefix = strings.Replace(target.Prefix, "//", "/", 1)
+	// Names of its own for each repetition: what one leaves changes no other.
+	r.serial++
+	target.Prefix += fmt.Sprintf("%d/", r.serial)
 	s.spec.Remote.Target = target
 	lines := s.spec.Load.ReadLines + s.spec.Load.WriteLines
 	arena, path, err := claims.Create(r.TempDir, s.spec.Load.Locks, s.spec.Workers*s.spec.Clients, lines)
@@ -345,8 +346,15 @@ func (r *Runner) remoteStep(s *session, spec Spec, step Step) (done func(*result
 		return nil, err
 	}
 	s.spec.Remote.Arena = path
+	s.hold = r.Hold
+	forget := func() {}
+	if r.HoldPath != nil {
+		if forget, err = r.HoldPath(path); err != nil {
+			return nil, errors.Join(err, os.Remove(path))
+		}
+	}
 	var once sync.Once
-	remove := func() { once.Do(func() { _ = os.Remove(path) }) } // gone already: nothing to tell
+	remove := func() { once.Do(func() { _ = os.Remove(path); forget() }) } // gone already: nothing to tell
 	// All have it open once they are ready: nothing is left if we are killed from then on.
 	s.onReady = remove
 	cpu := make(chan *float64, 1)

@@ -28,11 +28,16 @@ type Runner struct {
 	Self        []string // this program and the arguments that make it run a cell
 	Calibration Calibration
 	Servers     Servers // of distributed locks; nil: none can be had
-	TempDir     string  // for what processes share while a repetition runs; empty: the default
-	Sink        Sink
-	Progress    Progress // may be nil
+	// Hold and HoldPath are told of each child of a distributed cell and of each file
+	// that one shares, and return what to call when it is gone; nil: nobody is told.
+	Hold     func(pid int) (forget func(), err error)
+	HoldPath func(path string) (forget func(), err error)
+	TempDir  string // for what processes share while a repetition runs; empty: the default
+	Sink     Sink
+	Progress Progress // may be nil
 
-	gone map[Topology]string // topologies whose servers went in mid-run, and why
+	serial int                 // repetitions of distributed cells so far
+	gone   map[Topology]string // topologies whose servers went in mid-run, and why
 }
 
 // Summary says how a run ended.

@@ -28,8 +28,9 @@ type session struct {
 	spec     *cell.Spec
 	children []*process
 	onEvent  func(results.Event)
-	onReady  func()         // all children are ready; may be nil
-	onGo     func(at int64) // they begin at this instant of the shared clock; may be nil
+	hold     func(pid int) (forget func(), err error) // is told of each child; may be nil
+	onReady  func()                                   // all children are ready; may be nil
+	onGo     func(at int64)                           // they begin at this instant of the shared clock; may be nil
 }
 
 // process is one child.
@@ -197,6 +198,13 @@ func (s *session) collect(ctx context.Context, c command, cpus []int) (samples [
 			return nil, err
 		}
 		s.children = append(s.children, p)
+		if s.hold != nil {
+			forget, err := s.hold(p.cmd.Process.Pid)
+			if err != nil {
+				return nil, err
+			}
+			defer forget()
+		}
 		spec := *s.spec
 		spec.Client = i
 		if err := p.conn.Send(cell.Message{Type: cell.MsgSpec, Protocol: cell.ProtocolMajor, Spec: &spec}); err != nil {
