@@ -71,6 +71,7 @@ if ARGV[5] == '1' then return {0, 0, 0} end
 if ticket == 0 then
 	ticket = redis.call('INCR', KEYS[4])
 	redis.call('ZADD', KEYS[2], ticket, me)
+	head = head or me
 end
 local patience = tonumber(ARGV[3])
 redis.call('ZADD', KEYS[3], clock() + patience, me)
