@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"lockbench/lock"
@@ -42,12 +43,16 @@ func (c *conn) resetCancel() {
 // until ctx ends: then the server is told to cancel, and the reply is waited for all the
 // same, for a short time, because it may be that of a success.
 func (c *conn) ask(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if err == nil && c.broken.Load() {
+		err = net.ErrClosed
+	}
+	if err != nil {
 		c.out, c.scratch, c.sent = c.out[:0], c.scratch[:0], 0
 		return fmt.Errorf("%w: %w", errNotSent, err)
 	}
 	stop := context.AfterFunc(ctx, c.cancel.fn)
-	err := c.exchange(lock.TraceOf(ctx))
+	err = c.exchange(lock.TraceOf(ctx))
 	if stop() {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"lockbench/lock"
 )
 
-// errNotSent marks a request that was not sent, because its context had ended.
+// errNotSent marks a request that was not sent, because its context or connection had ended.
 var errNotSent = errors.New("not sent")
 
 // SQLSTATEs, appendix A of the manual.

@@ -62,10 +62,14 @@ func (ss *sessions) enter(ctx context.Context, owner string) (*session, error) {
 			ss.leave(s)
 			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
 		}
-		if ok {
+		switch {
+		case ok && !s.c.broken.Load():
 			return s, nil
+		case ok: // the watch has seen its end
+			ss.lose(s)
+			s.rest()
 		}
-		// It ended while this one waited.
+		// It is over: join or found the owner's next one.
 	}
 }
 

@@ -29,17 +29,17 @@ var (
 
 var stTransaction = []*statement{stBegin, stCommit, stRollback, stSavepoint, stRollbackTo}
 
-// tableStatements are those of one schema's table.
+// tableStatements are those of one schema's table. Its column named key holds "<cell>/<key>".
 type tableStatements struct {
 	// rows: lock one row; no row: it is not there, or SKIP LOCKED passed it over.
 	lock, lockNow, lockSkip *statement
-	add                     *statement // $1 name, $2 delta; of a row that is there and locked
+	add                     *statement // $1 key, $2 delta; of a row that is there and locked
 	upsert                  *statement // the same for a row that may be missing
-	ensure                  *statement // $1 name
-	value                   *statement // $1 name
-	read                    *statement // $1 name: value and version
-	whose                   *statement // $1 name, $2 version: the operation that made the version after it, or 0
-	write                   *statement // $1 name, $2 version, $3 value, $4 operation
+	ensure                  *statement // $1 key
+	value                   *statement // $1 key
+	read                    *statement // $1 key: value and version
+	whose                   *statement // $1 key, $2 version: the operation that made the version after it, or 0
+	write                   *statement // $1 key, $2 version, $3 value, $4 operation
 }
 
 // The 32 below is how many operations a row remembers: see version.go.
@@ -48,19 +48,19 @@ func statementsFor(table string) tableStatements {
 		return &statement{name, strings.ReplaceAll(sql, "TABLE", table)}
 	}
 	return tableStatements{
-		lock:     of("row", "SELECT 1 FROM TABLE WHERE name = $1::text FOR UPDATE"),
-		lockNow:  of("row-nowait", "SELECT 1 FROM TABLE WHERE name = $1::text FOR UPDATE NOWAIT"),
-		lockSkip: of("row-skip", "SELECT 1 FROM TABLE WHERE name = $1::text FOR UPDATE SKIP LOCKED"),
-		add:      of("add", "UPDATE TABLE SET value = value + $2::int8 WHERE name = $1::text RETURNING 1"),
-		upsert: of("upsert", "INSERT INTO TABLE AS t (name, value) VALUES ($1::text, $2::int8)"+
-			" ON CONFLICT (name) DO UPDATE SET value = t.value + excluded.value RETURNING 1"),
-		ensure: of("ensure", "INSERT INTO TABLE (name) VALUES ($1::text) ON CONFLICT (name) DO NOTHING"),
-		value:  of("value", "SELECT value FROM TABLE WHERE name = $1::text"),
-		read:   of("read", "SELECT value, version FROM TABLE WHERE name = $1::text"),
+		lock:     of("row", "SELECT 1 FROM TABLE WHERE key = $1::text FOR UPDATE"),
+		lockNow:  of("row-nowait", "SELECT 1 FROM TABLE WHERE key = $1::text FOR UPDATE NOWAIT"),
+		lockSkip: of("row-skip", "SELECT 1 FROM TABLE WHERE key = $1::text FOR UPDATE SKIP LOCKED"),
+		add:      of("add", "UPDATE TABLE SET value = value + $2::int8 WHERE key = $1::text RETURNING 1"),
+		upsert: of("upsert", "INSERT INTO TABLE AS t (key, value) VALUES ($1::text, $2::int8)"+
+			" ON CONFLICT (key) DO UPDATE SET value = t.value + excluded.value RETURNING 1"),
+		ensure: of("ensure", "INSERT INTO TABLE (key) VALUES ($1::text) ON CONFLICT (key) DO NOTHING"),
+		value:  of("value", "SELECT value FROM TABLE WHERE key = $1::text"),
+		read:   of("read", "SELECT value, version FROM TABLE WHERE key = $1::text"),
 		whose: of("whose", "SELECT CASE WHEN version - $2::int8 BETWEEN 1 AND 32"+
-			" THEN recent[(version - $2::int8)::int] ELSE 0 END FROM TABLE WHERE name = $1::text"),
+			" THEN recent[(version - $2::int8)::int] ELSE 0 END FROM TABLE WHERE key = $1::text"),
 		write: of("write", "UPDATE TABLE SET value = $3::int8, version = version + 1,"+
-			" recent = (array[$4::int8] || recent)[1:32] WHERE name = $1::text AND version = $2::int8 RETURNING 1"),
+			" recent = (array[$4::int8] || recent)[1:32] WHERE key = $1::text AND version = $2::int8 RETURNING 1"),
 	}
 }
 

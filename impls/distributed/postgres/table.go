@@ -39,7 +39,7 @@ func (n names) create(ctx context.Context, pg *pgconn.PgConn) error {
 	sql := fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d);
 		CREATE SCHEMA IF NOT EXISTS %s;
 		CREATE TABLE IF NOT EXISTS %s (
-			name text PRIMARY KEY,
+			key text PRIMARY KEY,
 			value bigint NOT NULL DEFAULT 0,
 			version bigint NOT NULL DEFAULT 0,
 			recent bigint[] NOT NULL DEFAULT '{}'
