@@ -36,6 +36,7 @@ func decideRyuk(ctx context.Context, log func(string)) {
 		if image != "" {
 			image += "/"
 		}
+		//lint:ignore SA1019 nothing else tells the name of the image that the library will ask for
 		image += testcontainers.ReaperDefaultImage
 		if _, err := cli.Ping(ctx, client.PingOptions{}); err != nil {
 			return
