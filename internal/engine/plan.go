@@ -97,6 +97,9 @@ func NewPlanOf(s Spec, catalogue []lock.Info, m Machine, probe func(lock.Info) (
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkPlaces(locks, m); err != nil {
+		return nil, err
+	}
 	for _, i := range catalogue {
 		if _, ours := s.Runners[i.Name]; ours {
 			return nil, usage(fmt.Errorf("runner: there is a lock named %q already", i.Name), "give the runner's lock another name")

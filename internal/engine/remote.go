@@ -106,13 +106,39 @@ func (s Spec) validateRemote(m Machine) error {
 	}
 	for _, name := range r.Topologies {
 		if m.Topologies != nil && !slices.Contains(names, name) {
-			return usage(&near.UnknownError{What: "topology", Name: name, Near: near.Names(name, names)}, "topologies: "+strings.Join(names, ", "))
+			return &UsageError{Err: &near.UnknownError{What: "topology", Name: name}, Hint: did(near.Names(name, names)) + "topologies: " + strings.Join(names, ", ")}
 		}
 	}
 	services := m.services()
 	for _, service := range slices.Sorted(maps.Keys(r.Backends)) {
 		if m.Topologies != nil && !slices.Contains(services, service) {
-			return usage(&near.UnknownError{What: "backend", Name: service, Near: near.Names(service, services)}, "backends: "+strings.Join(services, ", "))
+			return &UsageError{Err: &near.UnknownError{What: "backend", Name: service}, Hint: did(near.Names(service, services)) + "backends: " + strings.Join(services, ", ")}
+		}
+	}
+	return nil
+}
+
+// did begins a hint with the names that may have been meant.
+func did(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.Join(names, ", ") + "? "
+}
+
+// checkPlaces finds topologies and backends that none of the locks uses.
+func (s Spec) checkPlaces(locks []lock.Info, m Machine) error {
+	uses := func(service string) bool {
+		return slices.ContainsFunc(locks, func(i lock.Info) bool { return i.Remote != nil && slices.Contains(i.Remote.Services, service) })
+	}
+	for _, t := range m.Topologies {
+		if slices.Contains(s.Remote.Topologies, t.Name) && !uses(t.Service) {
+			return usage(fmt.Errorf("topology %s: none of the locks runs on it", t.Name), "see: lockbench list locks, and lockbench backends list")
+		}
+	}
+	for _, service := range slices.Sorted(maps.Keys(s.Remote.Backends)) {
+		if !uses(service) {
+			return usage(fmt.Errorf("backend %s: none of the locks runs on it", service), "see: lockbench list locks")
 		}
 	}
 	return nil
