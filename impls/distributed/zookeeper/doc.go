@@ -3,12 +3,12 @@
 //
 // # Protocol
 //
-//	create /key/<id>-  (ephemeral, sequential)      1 round trip, 1 write of the quorum
-//	getChildren /key   (no watch)                   1 round trip, a read
+//	create /key/<id>-  (ephemeral, sequential)      a write of the quorum
+//	getChildren /key   (no watch)                   sent right behind it: 1 round trip for both
 //	  own node is missing          -> not acquired
 //	  nobody is before it          -> held; token = pzxid of /key
 //	  else getData of the predecessor, with a watch; wait for its end, list again
-//	delete /key/<id>-<sequence>                     1 round trip, 1 write of the quorum
+//	delete /key/<id>-<sequence>                     1 round trip, a write of the quorum
 //
 // The id is 128 random bits, new for each acquisition. When the reply to a create is lost,
 // the node is found by it (after a sync, so that a server that lags behind

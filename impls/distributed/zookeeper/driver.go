@@ -139,14 +139,15 @@ func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions)
 			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
 		}
 		t := &ticket{s: s, dir: d.dir(key), id: newID()}
-		switch err := t.enter(ctx); {
+		first, err := t.enter(ctx)
+		switch {
 		case errors.Is(err, errEnded):
 			// It had ended before, unnoticed: no place in the queue is lost.
 			continue
 		case err != nil:
 			return nil, err
 		}
-		g, err := t.wait(ctx, o.Try)
+		g, err := t.wait(ctx, first, o.Try)
 		if err != nil {
 			// What remove cannot do now it does until the session is over: there is no
 			// better use for its error.

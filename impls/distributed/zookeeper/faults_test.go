@@ -183,11 +183,11 @@ func TestCase25Late(t *testing.T) {
 	release(t, acquire(t, a, "k"))
 	k := &ticket{s: current(t, a), dir: a.d.dir("k"), id: newID()}
 	for range 2 {
-		if err := k.enter(t.Context()); err != nil {
+		if _, err := k.enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	g, err := k.wait(t.Context(), true)
+	g, err := k.wait(t.Context(), nil, true)
 	if err != nil {
 		t.Fatalf("its own second node is in the way: %v", err)
 	}
@@ -210,7 +210,7 @@ func TestCase26(t *testing.T) {
 	awaitQueue(t, a, "k", 2)
 	trace := lock.NewTrace()
 	last := begin(lock.WithTrace(t.Context(), trace), c, "k")
-	const waits = 3 // create, list, watch
+	const waits = 2 // create with list, watch
 	await(t, "the last one waits", func() bool { return trace.Trips() == waits })
 	for range 20 { // what others do meanwhile is none of its business
 		release(t, acquire(t, a, "other"))

@@ -149,6 +149,8 @@ type link struct {
 	sent   time.Time
 	head   []byte
 	answer func(sent time.Time, timeout time.Duration, err error)
+	// created is told the path of each create that has been written.
+	created func(path []byte)
 }
 
 // Write implements net.Conn.
@@ -157,7 +159,25 @@ func (l *link) Write(b []byte) (int, error) {
 		l.sent = time.Now()
 	}
 	l.meter.Command(1)
-	return l.Conn.Write(b)
+	n, err := l.Conn.Write(b)
+	if path := createPath(b); path != nil {
+		l.created(path)
+	}
+	return n, err
+}
+
+// createPath returns the path in a create request, or nil: length, xid, operation, then
+// the path with its length (RequestHeader, CreateRequest in zookeeper.jute).
+func createPath(b []byte) []byte {
+	const opAt, lengthAt, pathAt, opCreate = 8, 12, 16, 1
+	if len(b) < pathAt || binary.BigEndian.Uint32(b[opAt:]) != opCreate {
+		return nil
+	}
+	end := pathAt + uint64(binary.BigEndian.Uint32(b[lengthAt:]))
+	if end > uint64(len(b)) {
+		return nil // the packet that opens a session, in which other things stand there
+	}
+	return b[pathAt:end]
 }
 
 // Read implements net.Conn.

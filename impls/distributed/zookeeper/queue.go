@@ -84,16 +84,32 @@ func place(names []string, id string) (own, before string, extra []string) {
 	return own, before, extra
 }
 
-// enter makes the node. errEnded: there is none, with the session.
-func (t *ticket) enter(ctx context.Context) error {
+// listing is the queue as a server showed it.
+type listing struct {
+	names []string
+	sent  time.Time // when it was asked for
+	pzxid int64     // of the latest change
+}
+
+func (t *ticket) list() (*listing, error) {
+	l := &listing{sent: time.Now()}
+	names, stat, err := t.s.conn.Children(t.dir)
+	if err != nil {
+		return nil, err
+	}
+	l.names, l.pzxid = names, stat.Pzxid
+	return l, nil
+}
+
+// enter makes the node and lists the queue with it; first is nil if it has yet to be listed.
+// errEnded: there is no node, with the session.
+func (t *ticket) enter(ctx context.Context) (first *listing, err error) {
 	for {
-		t.creates++
 		lock.TraceOf(ctx).Trip()
-		path, err := t.s.conn.Create(t.dir+"/"+t.id+"-", nil, zk.FlagEphemeral|zk.FlagSequence, t.s.d.acl)
+		first, err := t.join()
 		switch {
 		case err == nil:
-			t.name = path[len(t.dir)+1:]
-			return nil
+			return first, nil
 		case errors.Is(err, zk.ErrNoNode):
 			lock.TraceOf(ctx).Trip()
 			err = t.s.parents(t.dir)
@@ -105,20 +121,54 @@ func (t *ticket) enter(ctx context.Context) error {
 			if own, err = t.find(ctx); len(own) > 0 {
 				t.name = own[0]
 				t.doubtful = t.creates > 1 // of one create there is one node
-				return nil
+				return nil, nil
 			}
 		}
 		switch {
 		case t.s.over():
-			return errEnded
+			return nil, errEnded
 		case err != nil && answered(err):
-			return fmt.Errorf("%w: join the queue: %w", lock.ErrNotAcquired, err)
+			return nil, fmt.Errorf("%w: join the queue: %w", lock.ErrNotAcquired, err)
 		case ctx.Err() != nil:
 			// Not to be seen a moment ago; what comes later is removed.
 			_ = t.remove(ctx)
-			return fmt.Errorf("%w: %w", lock.ErrNotAcquired, ctx.Err())
+			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, ctx.Err())
 		}
 	}
+}
+
+// join sends a create and, right behind it, the request for the list: a server answers what a
+// session sends in that order, and the list has the new node in it (programmer's guide, Consistency
+// Guarantees; the paper's FIFO client order). The library has no such pair, and of
+// two calls at a time either may go first: the link tells when the create has left.
+// The list is worth nothing if the create got no answer.
+func (t *ticket) join() (*listing, error) {
+	type reply struct {
+		path string
+		err  error
+	}
+	t.creates++
+	created := make(chan reply, 1)
+	written := t.s.expect(t.id)
+	defer t.s.forget(t.id)
+	go func() {
+		path, err := t.s.conn.Create(t.dir+"/"+t.id+"-", nil, zk.FlagEphemeral|zk.FlagSequence, t.s.d.acl)
+		created <- reply{path, err}
+	}()
+	var first *listing
+	var r reply
+	select {
+	case <-written:
+		// Its error comes again, if it lasts: then the caller lists.
+		first, _ = t.list()
+		r = <-created
+	case r = <-created:
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	t.name = r.path[len(t.dir)+1:]
+	return first, nil
 }
 
 // find returns the names of the ticket's nodes, as the leader knows them: the
@@ -144,15 +194,17 @@ func (t *ticket) find(ctx context.Context) (own []string, err error) {
 	return nil, errEnded
 }
 
-// wait waits for its turn.
-func (t *ticket) wait(ctx context.Context, try bool) (*lease.Grant, error) {
-	for ctx.Err() == nil {
+// wait waits for its turn; l is the first listing, or nil.
+func (t *ticket) wait(ctx context.Context, l *listing, try bool) (*lease.Grant, error) {
+	for ; ctx.Err() == nil; l = nil {
 		again := t.s.reconnected()
-		sent := time.Now()
-		lock.TraceOf(ctx).Trip()
-		names, stat, err := t.s.conn.Children(t.dir)
+		var err error
+		if l == nil {
+			lock.TraceOf(ctx).Trip()
+			l, err = t.list()
+		}
 		if err == nil {
-			own, before, extra := place(names, t.id)
+			own, before, extra := place(l.names, t.id)
 			for _, name := range extra {
 				// Of the same session: a request that is lost is made up for by remove.
 				t.doubtful = true
@@ -165,7 +217,7 @@ func (t *ticket) wait(ctx context.Context, try bool) (*lease.Grant, error) {
 			case before == "":
 				t.name = own
 				return &lease.Grant{
-					Sent: sent, TTL: t.s.ttl, Token: uint64(stat.Pzxid), HasToken: true, Session: t.s.keeper, Data: t,
+					Sent: l.sent, TTL: t.s.ttl, Token: uint64(l.pzxid), HasToken: true, Session: t.s.keeper, Data: t,
 				}, nil
 			case try:
 				return nil, fmt.Errorf("%w: it is held", lock.ErrNotAcquired)

@@ -45,7 +45,8 @@ type session struct {
 	expired bool          // the server has said so
 	again   chan struct{} // closed, and made anew, when the session is connected again
 	isOpen  bool
-	beat    heartbeat // of renew
+	beat    heartbeat                // of renew
+	creates map[string]chan struct{} // by the id of a ticket: closed when its create is sent
 }
 
 // open asks the ensemble for a session.
@@ -55,7 +56,7 @@ func (d *driver) open(ctx context.Context) (*session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &session{d: d, opened: make(chan struct{}), closed: make(chan struct{}), again: make(chan struct{})}
+	s := &session{d: d, opened: make(chan struct{}), closed: make(chan struct{}), again: make(chan struct{}), creates: map[string]chan struct{}{}}
 	s.ended, s.end = context.WithCancel(context.Background())
 	var err error
 	s.conn, s.events, err = zk.Connect(d.t.Addrs, max(d.t.TTL, time.Millisecond),
@@ -183,7 +184,7 @@ func (s *session) dial(_, addr string, _ time.Duration) (net.Conn, error) {
 		s.lastErr = err
 		return nil, err
 	}
-	s.link = &link{Conn: c, meter: s.d.t.Meter, within: bound, answer: s.answer}
+	s.link = &link{Conn: c, meter: s.d.t.Meter, within: bound, answer: s.answer, created: s.created}
 	return s.link, nil
 }
 
@@ -196,6 +197,35 @@ func (s *session) answer(sent time.Time, timeout time.Duration, err error) {
 		s.lastErr = fmt.Errorf("no answer to the request for a session: %w", err)
 	case !s.isOpen && timeout > 0: // 0: the session has expired
 		s.since, s.ttl = sent, timeout
+	}
+}
+
+// expect returns a channel that is closed when the create of a ticket is sent, until forget.
+func (s *session) expect(id string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := make(chan struct{})
+	s.creates[id] = c
+	return c
+}
+
+func (s *session) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.creates, id)
+}
+
+// created is told by the link that a create is being sent, of a path or sequential path.
+func (s *session) created(path []byte) {
+	if len(path) <= idLen {
+		return
+	}
+	id := path[len(path)-1-idLen : len(path)-1]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.creates[string(id)]; ok {
+		close(c)
+		delete(s.creates, string(id))
 	}
 }
 
