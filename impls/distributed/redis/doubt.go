@@ -76,16 +76,16 @@ func (c *core) forget(a *attempt, answers int) {
 		ttl := max(time.Duration(a.ms)*time.Millisecond, time.Second)
 		ctx, cancel := context.WithTimeout(ctx, ttl)
 		defer cancel()
-		for answers > 0 {
+		for orphan := false; ; {
 			n, err := c.giveUp(ctx, a)
-			switch {
-			case err == nil && n > 0:
-				c.s.Meter.Orphan()
-				return
-			case err == nil:
+			if err == nil {
 				answers--
 			}
-			if answers > 0 && !server.Pause(ctx, a.within) {
+			if err == nil && n > 0 && !orphan { // once, though two requests may be late
+				orphan = true
+				c.s.Meter.Orphan()
+			}
+			if answers == 0 || !server.Pause(ctx, a.within) {
 				return
 			}
 		}
