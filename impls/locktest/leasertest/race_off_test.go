@@ -1,0 +1,5 @@
+//go:build !race
+
+package leasertest
+
+const raceEnabled = false
