@@ -39,12 +39,8 @@ func (r *remote) record(from, to edge) *results.Sample {
 	s.GCCount, s.Mallocs = to.heap.collections-from.heap.collections, to.heap.mallocs-from.heap.mallocs
 	s.Fairness = results.FairnessOf(s.PerWorkerOps)
 	s.TryFailed, s.BacklogOps, s.OfferedOps = all.tryFailed, all.backlog, r.c.spec.Load.RateOps
-	if len(r.workers) > 1 {
-		until := end
-		if r.c.spec.Ops > 0 {
-			until = slices.Min(last)
-		}
-		pct := 100 * float64(max(0, until-began)) / float64(s.ElapsedNS)
+	if len(r.workers) > 1 && r.c.spec.Ops > 0 { // with a duration all are there from the start to the stop
+		pct := 100 * float64(max(0, slices.Min(last)-began)) / float64(s.ElapsedNS)
 		s.OverlapPct = &pct
 	}
 	x := &results.Remote{
@@ -59,11 +55,11 @@ func (r *remote) record(from, to edge) *results.Sample {
 	if s.Ops > 0 {
 		s.WallNSPerOp = float64(s.ElapsedNS) / float64(s.Ops)
 		s.CPUNSPerOp = float64(used.cpuNS) / float64(s.Ops)
-		share := func(n int64) *float64 { v := float64(n) / float64(s.Ops); return &v }
 		if !r.c.info.Control {
-			x.Commands, x.RoundTrips = share(to.commands-from.commands), share(all.trips)
+			x.Commands = by(to.commands-from.commands, s.Ops)
+			x.RoundTrips = by(all.trips, all.got)
 			if all.attempts > 0 {
-				x.Attempts = share(all.attempts)
+				x.Attempts = by(all.attempts, all.got)
 			}
 		}
 	}
@@ -100,13 +96,22 @@ func (r *remote) record(from, to edge) *results.Sample {
 	return s
 }
 
+// by is n by acquisitions; nil without any.
+func by(n, acquisitions int64) *float64 {
+	if acquisitions == 0 {
+		return nil
+	}
+	v := float64(n) / float64(acquisitions)
+	return &v
+}
+
 // add merges another worker's counts into c.
 func (c *rcounts) add(o *rcounts) {
 	for _, p := range []struct{ to, from *int64 }{
 		{&c.ops, &o.ops}, {&c.tryFailed, &o.tryFailed}, {&c.timeouts, &o.timeouts}, {&c.gaveUp, &o.gaveUp},
 		{&c.retries, &o.retries}, {&c.fallbacks, &o.fallbacks}, {&c.unknown, &o.unknown}, {&c.errors, &o.errors},
 		{&c.acked, &o.acked}, {&c.unknownWrite, &o.unknownWrite}, {&c.deadTTL, &o.deadTTL}, {&c.deadTimeout, &o.deadTimeout},
-		{&c.deadServer, &o.deadServer}, {&c.trips, &o.trips}, {&c.attempts, &o.attempts}, {&c.arrivals, &o.arrivals},
+		{&c.deadServer, &o.deadServer}, {&c.got, &o.got}, {&c.trips, &o.trips}, {&c.attempts, &o.attempts}, {&c.arrivals, &o.arrivals},
 		{&c.contended, &o.contended}, {&c.backlog, &o.backlog},
 	} {
 		*p.to += *p.from

@@ -43,7 +43,7 @@ type rcounts struct {
 	ops, tryFailed, timeouts, gaveUp, retries, fallbacks, unknown, errors int64
 	acked, unknownWrite                                                   int64
 	deadTTL, deadTimeout, deadServer                                      int64
-	trips, attempts, arrivals, contended, backlog                         int64
+	got, trips, attempts, arrivals, contended, backlog                         int64
 	handoffTrips                                                          [results.MaxHandoffTrips + 1]int64
 	acquire, release, handoff, inside, think, late                        *results.Hist
 	insideNS, thinkNS                                                     mean
@@ -119,8 +119,14 @@ func (w *rworker) main() {
 	w.left = clock.Shared()
 }
 
-// measured reports whether an instant is in the measured interval.
-func (w *rworker) measured(at int64) bool { return at >= w.r.warmEnd && at < w.r.stopAt }
+// measured reports whether an instant is in the measured interval. Of fixed work it is
+// from the first operation that began after the warm-up.
+func (w *rworker) measured(at int64) bool {
+	if w.r.c.spec.Ops > 0 {
+		return w.began > 0
+	}
+	return at >= w.r.warmEnd && at < w.r.stopAt
+}
 
 // arrive waits for the next planned arrival and returns when it was. The harness's own
 // lateness is recorded if it had to wait.
@@ -236,6 +242,7 @@ func (w *rworker) acquire(key int, kind loop.Kind, from int64, second bool) (*gr
 			w.bad = 0
 			if w.measured(now) {
 				w.count.acquire.Record(now-from, 1)
+				w.count.got++
 				w.count.trips += int64(trace.Trips())
 				w.count.attempts += int64(trace.Attempts())
 			}
@@ -336,7 +343,7 @@ func (w *rworker) section(key int, g *grant) error {
 		err = w.apply(g, 1)
 	}
 	w.touch(key)
-	w.wait(w.t.Section[w.n%len(w.t.Section)], g.Lost())
+	w.wait(w.t.Section[w.n%len(w.t.Section)], g)
 	w.exit(key, e)
 	return err
 }
@@ -410,25 +417,54 @@ func (w *rworker) reenter(key int) (extra []lock.Lease) {
 	return extra
 }
 
-// wait is work or think time of some units. lost ends it: a careful holder leaves.
-func (w *rworker) wait(units uint32, lost <-chan struct{}) {
+// wait is work or think time of some units. A careful holder of g, if there is one,
+// ends it when its lease does.
+func (w *rworker) wait(units uint32, g *grant) {
 	ns := float64(units) * w.r.c.spec.UnitNS
 	switch {
 	case ns < sleepFrom:
 		w.x = loop.Spin(w.x, units)
-		return
-	case lost == nil:
+	case g == nil:
+		t := time.NewTimer(time.Duration(ns))
+		defer t.Stop()
 		select {
-		case <-time.After(time.Duration(ns)):
+		case <-t.C:
 		case <-w.r.stop:
 		}
-		return
+	default:
+		w.r.careful(g, time.Now().Add(time.Duration(ns)), nil)
 	}
-	t := time.NewTimer(time.Duration(ns))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-lost:
+}
+
+// margin is how long before its lease ends a careful holder leaves: it is not woken at
+// once, and the next holder may be let in at that very instant.
+func (r *remote) margin() time.Duration { return time.Duration(r.r.TTLNS) / 10 }
+
+// careful waits until an instant, or until quit, or until the lease of g is about to end
+// or is lost; it reports whether that was why.
+func (r *remote) careful(g *grant, until time.Time, quit <-chan struct{}) (ending bool) {
+	for {
+		next := until
+		if deadline, ok := g.ValidUntil(); ok {
+			if deadline = deadline.Add(-r.margin()); time.Until(deadline) <= 0 {
+				return true
+			} else if deadline.Before(next) { // it may have been renewed by then
+				next = deadline
+			}
+		}
+		t := time.NewTimer(time.Until(next))
+		select {
+		case <-t.C:
+			if next.Equal(until) {
+				return false
+			}
+		case <-g.Lost():
+			t.Stop()
+			return true
+		case <-quit:
+			t.Stop()
+			return false
+		}
 	}
 }
 

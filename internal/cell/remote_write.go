@@ -62,6 +62,7 @@ func (w *rworker) update(key int, from int64) {
 		w.count.acquire.Record(now-from, 1)
 		w.count.ops++
 		w.count.acked++
+		w.count.got++
 		w.count.attempts += int64(attempts)
 		w.count.trips += int64(trace.Trips())
 		w.count.arrivals++
@@ -99,7 +100,7 @@ func (w *rworker) transfer(pair [2]int, from int64) {
 		return
 	}
 	ea := w.enter(first, a)
-	w.wait(w.t.Section[w.n%len(w.t.Section)]/2, a.Lost())
+	w.wait(w.t.Section[w.n%len(w.t.Section)]/2, a)
 	w.circle.Store(false)
 	w.second.Store(int64(second) + 1)
 	lost := w.watch(a, second)
@@ -124,7 +125,7 @@ func (w *rworker) transfer(pair [2]int, from int64) {
 	} else if !isLost(a) && !isLost(b) {
 		w.r.arena.Move(pair[0], pair[1], amount)
 	}
-	w.wait(w.t.Section[w.n%len(w.t.Section)]/2, a.Lost())
+	w.wait(w.t.Section[w.n%len(w.t.Section)]/2, a)
 	w.exit(second, eb)
 	w.exit(first, ea)
 	errB := w.giveBack(b)
@@ -155,19 +156,19 @@ func isLost(g *grant) bool {
 	}
 }
 
-// watch ends the wait for the second key when the first lease is lost. The function
+// watch ends the wait for the second key when the first lease is about to end, or lost. The function
 // that it returns ends the watching and reports whether a deadlock ended so.
 func (w *rworker) watch(a *grant, second int) (deadlocked func() bool) {
 	quit, out := make(chan struct{}), make(chan bool, 1)
 	go func() {
-		select {
-		case <-quit:
+		far := time.Now().Add(time.Duration(w.r.r.AcquireTimeoutNS) * 2)
+		if !w.r.careful(a, far, quit) {
 			out <- false
-		case <-a.Lost():
-			circle := w.r.arena.Cycle(w.id, second) != nil
-			w.ctx.cancel()
-			out <- circle
+			return
 		}
+		circle := w.r.arena.Cycle(w.id, second) != nil
+		w.ctx.cancel()
+		out <- circle
 	}()
 	return func() bool { close(quit); return <-out }
 }

@@ -38,7 +38,7 @@ func fakeChild(mode string) int {
 	switch mode {
 	case "real":
 		return cell.Main(func(name string) (lock.Info, error) {
-			for _, i := range impls.Merge(impls.Catalog(), impls.Broken()) {
+			for _, i := range impls.Merge(impls.Catalog(), impls.Broken(), plantedLeases()) {
 				if i.Name == name {
 					return i, nil
 				}
