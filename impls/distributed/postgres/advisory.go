@@ -48,13 +48,16 @@ func (d *advisory) Acquire(ctx context.Context, key string, o lock.AcquireOption
 		switch {
 		case err == nil && (!o.Try || s.c.yes()):
 			g := s.grant(key, sent)
+			s.count(n, 1)
 			s.rest()
 			return g, nil
 		case err == nil:
 			err = errBusy
-		case d.again(ctx, s, err, !o.Try):
-			continue
 		default:
+			d.settle(s, n)
+			if d.again(ctx, s, err, !o.Try) {
+				continue
+			}
 			// A deadlock (40P01) ends this request only: other locks of the session stay.
 			err = notGranted(err)
 		}
@@ -66,6 +69,44 @@ func (d *advisory) Acquire(ctx context.Context, key string, o lock.AcquireOption
 	}
 }
 
+// settle makes sure that a request that failed has left no lock. It may have: if the
+// holder lets go while the waiter is being cancelled (57014) or timed out (55P03), the
+// server grants the lock and then fails the statement, and a session's advisory
+// locks, unlike a transaction's, survive errors (LockErrorCleanup in lmgr/proc.c; seen
+// with version 15). The connection would go back to the pool with the lock.
+func (d *advisory) settle(s *session, n int64) {
+	switch {
+	case s.c.broken.Load():
+		return
+	case s.locks == 0:
+		s.c.put(stUnlockAll)
+	case s.numbers[n] == 0:
+		s.c.put(stUnlock, s.c.int8(n)) // false, and a warning in the server's log, if there was none
+	default:
+		// The session holds the same number rightly, how often nobody tells.
+		s.c.cut()
+		return
+	}
+	ctx, end := context.WithTimeout(context.Background(), cancelGrace)
+	defer end()
+	if err := s.c.ask(ctx); err != nil {
+		s.c.cut()
+	}
+}
+
+// count notes that an owner's session holds a number once more (1) or less (-1).
+func (s *session) count(n int64, by int) {
+	if s.owner == "" {
+		return
+	}
+	if s.numbers == nil {
+		s.numbers = map[int64]int{}
+	}
+	if s.numbers[n] += by; s.numbers[n] == 0 {
+		delete(s.numbers, n)
+	}
+}
+
 // Release implements lease.Driver.
 func (d *advisory) Release(ctx context.Context, g *lease.Grant) error {
 	s := g.Data.(*session)
@@ -74,11 +115,13 @@ func (d *advisory) Release(ctx context.Context, g *lease.Grant) error {
 
 // unlock gives one lock back, with the turn.
 func (d *advisory) unlock(ctx context.Context, s *session, g *lease.Grant) error {
-	s.c.put(stUnlock, s.c.int8(d.names.keyOf(g.Key)))
+	n := d.names.keyOf(g.Key)
+	s.c.put(stUnlock, s.c.int8(n))
 	err := s.c.ask(ctx)
 	switch {
 	case err == nil && s.c.yes():
 		s.locks--
+		s.count(n, -1)
 	case err == nil:
 		// The session does not hold what it should: nothing in it can be relied on.
 		s.c.cut()

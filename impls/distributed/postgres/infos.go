@@ -73,7 +73,7 @@ func dialAdvisory(ctx context.Context, t lock.Target) (lock.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
-	p, err := open(ctx, t, n, []*statement{stLock, stTryLock, stUnlock, stRollback}, nil)
+	p, err := open(ctx, t, n, []*statement{stLock, stTryLock, stUnlock, stUnlockAll, stRollback}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}

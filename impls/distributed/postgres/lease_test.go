@@ -124,6 +124,28 @@ func TestCancelWhileWaiting(t *testing.T) {
 	})
 }
 
+// A waiter that leaves at the moment at which the holder lets go: whether it was
+// granted the lock or not, nobody has it in the end. (A session's advisory lock that is
+// granted to a statement that is then cancelled stays: see settle.)
+func TestCancelMeetsGrant(t *testing.T) {
+	each(t, leasers[:3], func(t *testing.T, name string) {
+		tg := target(t)
+		cl, o := leaser(t, name, tg), observe(t, tg)
+		for range 30 {
+			first := mustAcquire(t, cl, "k", options)
+			ctx, leave := context.WithCancel(context.Background())
+			r := acquiring(ctx, cl, "k", options)
+			o.await(1, waiting)
+			leave()
+			mustRelease(t, first)
+			if x := got(t, r); x.err == nil {
+				mustRelease(t, x.lease)
+			}
+			o.await(0, locked)
+		}
+	})
+}
+
 // Try makes one attempt.
 func TestTry(t *testing.T) {
 	each(t, leasers, func(t *testing.T, name string) {

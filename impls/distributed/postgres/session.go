@@ -30,6 +30,8 @@ type session struct {
 	over  bool
 	locks int  // locks held; in a transaction those that its end will free
 	saved bool // a savepoint stands after the last of them
+	// numbers of advisory locks, with how often they are held; nil: none, or not an owner's
+	numbers map[int64]int
 }
 
 // sessions are those of a client.

@@ -20,11 +20,12 @@ var (
 	stSavepoint  = &statement{"savepoint", "SAVEPOINT lockbench"}
 	stRollbackTo = &statement{"rollback-to", "ROLLBACK TO SAVEPOINT lockbench"}
 
-	stLock     = &statement{"lock", "SELECT pg_advisory_lock($1::int8)"}
-	stTryLock  = &statement{"try-lock", "SELECT pg_try_advisory_lock($1::int8)"}
-	stUnlock   = &statement{"unlock", "SELECT pg_advisory_unlock($1::int8)"}
-	stXactLock = &statement{"xact-lock", "SELECT pg_advisory_xact_lock($1::int8)"}
-	stTryXact  = &statement{"try-xact-lock", "SELECT pg_try_advisory_xact_lock($1::int8)"}
+	stLock      = &statement{"lock", "SELECT pg_advisory_lock($1::int8)"}
+	stTryLock   = &statement{"try-lock", "SELECT pg_try_advisory_lock($1::int8)"}
+	stUnlock    = &statement{"unlock", "SELECT pg_advisory_unlock($1::int8)"}
+	stUnlockAll = &statement{"unlock-all", "SELECT pg_advisory_unlock_all()"}
+	stXactLock  = &statement{"xact-lock", "SELECT pg_advisory_xact_lock($1::int8)"}
+	stTryXact   = &statement{"try-xact-lock", "SELECT pg_try_advisory_xact_lock($1::int8)"}
 )
 
 var stTransaction = []*statement{stBegin, stCommit, stRollback, stSavepoint, stRollbackTo}

@@ -1,0 +1,39 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+
+	"lockbench/backends/backendtest"
+	"lockbench/impls/locktest/leasertest"
+	"lockbench/lock"
+)
+
+func TestConformance(t *testing.T) {
+	for _, in := range Infos() {
+		t.Run(in.Name, func(t *testing.T) {
+			leasertest.Run(t, in, func(t *testing.T) lock.Target { return backendtest.Target(t, "postgres") })
+		})
+	}
+}
+
+// BenchmarkPair is a free lock acquired and released; its counterpart is
+// pgbench -M prepared with the same two statements.
+func BenchmarkPair(b *testing.B) {
+	for _, name := range leasers {
+		b.Run(name, func(b *testing.B) {
+			l := leaser(b, name, target(b))
+			ctx := context.Background()
+			b.ReportAllocs()
+			for b.Loop() {
+				le, err := l.Acquire(ctx, "k", options)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := le.Release(ctx); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
