@@ -41,6 +41,8 @@ type Watchdog struct {
 	owner  Owner
 	cmd    *exec.Cmd
 	answer *os.File
+	ended  chan struct{} // closed when the process has ended
+	exit   error         // why it could not be waited for; readable once ended is closed
 
 	mu   sync.Mutex
 	pipe *os.File // nil once closed
@@ -90,13 +92,18 @@ func start(argv []string, o Options) (*Watchdog, error) {
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // it sleeps beside what is measured
 	err = cmd.Start()
 	_, _ = in.Close(), out.Close() // the child has them, or nobody
-	w := &Watchdog{owner: owner, cmd: cmd, pipe: pipe, answer: answer}
 	if err != nil {
 		return nil, errors.Join(err, pipe.Close(), answer.Close())
 	}
+	w := &Watchdog{owner: owner, cmd: cmd, pipe: pipe, answer: answer, ended: make(chan struct{})}
+	go func() {
+		w.exit = ignoreExit(cmd.Wait())
+		close(w.ended)
+	}()
 	if err := w.greet(dirs); err != nil {
 		_ = cmd.Process.Kill() // fails if it has ended
-		return nil, errors.Join(err, pipe.Close(), ignoreExit(cmd.Wait()), answer.Close())
+		<-w.ended
+		return nil, errors.Join(err, pipe.Close(), w.exit, answer.Close())
 	}
 	return w, nil
 }
@@ -140,6 +147,11 @@ func (w *Watchdog) send(m message) error {
 	}
 	if w.pipe == nil {
 		return fmt.Errorf("%w: it was closed", ErrEnded)
+	}
+	select {
+	case <-w.ended: // killed: nobody else would end it
+		return ErrEnded
+	default:
 	}
 	if err := w.pipe.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return fmt.Errorf("tell the watchdog: %w", err)
@@ -225,7 +237,8 @@ func (w *Watchdog) Close() error {
 	case len(m.Left) > 0:
 		err = errors.Join(err, fmt.Errorf("left behind: %s", strings.Join(m.Left, "; ")))
 	}
-	return errors.Join(err, ignoreExit(w.cmd.Wait()), w.answer.Close())
+	<-w.ended
+	return errors.Join(err, w.exit, w.answer.Close())
 }
 
 // ignoreExit drops an exit code or signal, of which the cause has been told otherwise.

@@ -99,9 +99,7 @@ func TestHoldAfterTheWatchdogsDeath(t *testing.T) {
 	if err := w.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.receive(readyTime); !errors.Is(err, ErrEnded) { // its end of the other pipe
-		t.Fatalf("wait for its end: got %v, want %v", err, ErrEnded)
-	}
+	<-w.ended
 	if _, err := w.Hold(KindContainer, "late"); !errors.Is(err, ErrEnded) {
 		t.Errorf("hold: got %v, want %v", err, ErrEnded)
 	}
