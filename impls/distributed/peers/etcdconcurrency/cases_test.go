@@ -12,7 +12,7 @@ import (
 
 	"lockbench/backends/backendtest"
 	"lockbench/impls/distributed/peers/etcdconcurrency"
-	"lockbench/impls/distributed/peers/peertest"
+	"lockbench/impls/locktest/peertest"
 	"lockbench/impls/locktest/tcpproxy"
 	"lockbench/lock"
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockbench/backends/backendtest"
-	"lockbench/impls/distributed/peers/peertest"
 	"lockbench/impls/distributed/peers/redislock"
+	"lockbench/impls/locktest/peertest"
 	"lockbench/lock"
 )
 

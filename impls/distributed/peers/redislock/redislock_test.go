@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"lockbench/backends/backendtest"
-	"lockbench/impls/distributed/peers/peertest"
 	"lockbench/impls/distributed/peers/redislock"
+	"lockbench/impls/locktest/peertest"
 	"lockbench/impls/locktest/tcpproxy"
 	"lockbench/lock"
 )

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"lockbench/backends/backendtest"
-	"lockbench/impls/distributed/peers/peertest"
 	"lockbench/impls/distributed/peers/redsync"
+	"lockbench/impls/locktest/peertest"
 	"lockbench/impls/locktest/tcpproxy"
 	"lockbench/lock"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockbench/backends/backendtest"
-	"lockbench/impls/distributed/peers/peertest"
 	"lockbench/impls/distributed/peers/rueidislock"
+	"lockbench/impls/locktest/peertest"
 	"lockbench/impls/locktest/tcpproxy"
 	"lockbench/lock"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"lockbench/backends/backendtest"
-	"lockbench/impls/distributed/peers/peertest"
 	"lockbench/impls/distributed/peers/wire"
+	"lockbench/impls/locktest/peertest"
 	"lockbench/impls/locktest/tcpproxy"
 	"lockbench/lock"
 )

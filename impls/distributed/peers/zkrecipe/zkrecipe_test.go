@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"lockbench/backends/backendtest"
-	"lockbench/impls/distributed/peers/peertest"
 	"lockbench/impls/distributed/peers/zkrecipe"
+	"lockbench/impls/locktest/peertest"
 	"lockbench/lock"
 )
 

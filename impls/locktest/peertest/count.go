@@ -23,7 +23,9 @@ func Pair(t *testing.T, c *Client, o lock.AcquireOptions) Cost {
 	t.Helper()
 	c.Put(c.Get("pair", o))
 	var least Cost
-	for i := range 20 {
+	start := c.Meter.Commands.Load()
+	const pairs = 20
+	for i := range pairs {
 		before := c.Meter.Commands.Load()
 		at, rt := lock.NewTrace(), lock.NewTrace()
 		l, err := c.Acquire(lock.WithTrace(t.Context(), at), "pair", o)
@@ -38,6 +40,6 @@ func Pair(t *testing.T, c *Client, o lock.AcquireOptions) Cost {
 			least = got
 		}
 	}
-	t.Logf("an uncontended pair: %+v", least)
+	t.Logf("an uncontended pair: %+v; %d commands in %d pairs", least, c.Meter.Commands.Load()-start, pairs)
 	return least
 }

@@ -1,0 +1,14 @@
+package redislock_test
+
+import (
+	"testing"
+
+	"lockbench/backends/backendtest"
+	"lockbench/impls/distributed/peers/redislock"
+	"lockbench/impls/locktest/leasertest"
+	"lockbench/lock"
+)
+
+func TestConformance(t *testing.T) {
+	leasertest.Run(t, redislock.Infos()[0], func(t *testing.T) lock.Target { return backendtest.Target(t, "redis") })
+}
