@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+	"golang.org/x/sync/errgroup"
 
 	"lockbench/lock"
 )
@@ -153,15 +154,19 @@ func (c *Cluster) start(ctx context.Context) error {
 		}
 		c.nodes = append(c.nodes, n)
 	}
-	// Side by side: members of a quorum wait for each other.
+	// Side by side: members of a quorum wait for each other, and must not go on waiting for one that failed.
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if err := c.each(func(n *Node) error {
-		if err := c.create(ctx, n); err != nil {
-			return err
-		}
-		return n.start(ctx)
-	}); err != nil {
+	g, gctx := errgroup.WithContext(ctx)
+	for _, n := range c.nodes {
+		g.Go(func() error {
+			if err := c.create(gctx, n); err != nil {
+				return err
+			}
+			return n.start(gctx, true)
+		})
+	}
+	if err := g.Wait(); err != nil {
 		return err
 	}
 	return c.settle(ctx)

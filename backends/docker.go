@@ -56,9 +56,15 @@ func connect(ctx context.Context, log func(string)) (*engine, error) {
 	return e, nil
 }
 
-// dial asks testcontainers for its client. It may hang where the library looks without
-// a deadline, or panic at an environment that it does not like; neither may end us.
 func dial(ctx context.Context) (*engine, error) {
+	return dialWith(ctx, func(ctx context.Context) (*testcontainers.DockerClient, error) {
+		return testcontainers.NewDockerClientWithOpts(ctx)
+	})
+}
+
+// dialWith asks testcontainers for its client. It may hang where the library looks without
+// a deadline, or panic at an environment that it does not like; neither may end us.
+func dialWith(ctx context.Context, newClient func(context.Context) (*testcontainers.DockerClient, error)) (*engine, error) {
 	type result struct {
 		e   *engine
 		err error
@@ -72,7 +78,7 @@ func dial(ctx context.Context) (*engine, error) {
 			}
 			done <- r
 		}()
-		cli, err := testcontainers.NewDockerClientWithOpts(ctx)
+		cli, err := newClient(ctx)
 		if err != nil {
 			r.err = err
 			return

@@ -52,7 +52,7 @@ func look(ctx context.Context) (*engine, error) {
 	if e != nil {
 		return e, nil
 	}
-	if cli, err := client.New(client.FromEnv); err == nil {
+	if cli := plainClient(ctx); cli != nil {
 		if info, err := cli.Info(ctx, client.InfoOptions{}); err == nil {
 			return &engine{cli: cli, info: info.Info}, nil
 		}

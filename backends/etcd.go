@@ -17,7 +17,7 @@ import (
 // (server/etcdserver: minTTL), with the election timeout of 1 s that etcd has by default, here too.
 const etcdMinTTL = 2 * time.Second
 
-var etcdServer = server{ping: etcdPing, serves: etcdServes, version: etcdVersion, clean: etcdClean, lowest: etcdMinTTL}
+var etcdServer = server{serves: etcdServes, version: etcdVersion, clean: etcdClean, lowest: etcdMinTTL}
 
 // planEtcd gives all four kinds of URL, since what is not given listens on localhost at a
 // port that another may have, or announces it.
@@ -86,11 +86,6 @@ func etcdStatus(ctx context.Context, t lock.Target, addr string) (*clientv3.Stat
 		return nil
 	})
 	return s, err
-}
-
-func etcdPing(ctx context.Context, t lock.Target, addr string) error {
-	_, err := etcdStatus(ctx, t, addr)
-	return err
 }
 
 // etcdServes wants a leader, and a read that a majority confirms.

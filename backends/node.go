@@ -76,42 +76,41 @@ func (n *Node) Resume(ctx context.Context) error {
 }
 
 // Restart starts the server again, in the same container and with what it had on disk, and returns
-// when it answers. One that runs is killed first.
+// when it serves. One that runs is killed first. A member of a quorum whose others are mostly dead or
+// paused cannot serve (etcd does not even listen then): it is started, and the caller brings back the next.
 func (n *Node) Restart(ctx context.Context) error {
 	if err := n.Kill(ctx); err != nil {
 		return err
 	}
-	if err := n.start(ctx); err != nil {
-		return n.err("restart", err)
+	quorum, err := n.quorum(ctx)
+	if err == nil {
+		err = n.start(ctx, quorum)
 	}
-	if err := n.join(ctx); err != nil {
+	if err != nil {
 		return n.err("restart", err)
 	}
 	return nil
 }
 
-// join waits until the server serves as a member, if enough of the others run for that. If
-// most are dead or paused it cannot, and the caller is to bring back the next.
-func (n *Node) join(ctx context.Context) error {
+// quorum reports whether the server can serve once it runs.
+func (n *Node) quorum(ctx context.Context) (bool, error) {
 	if n.c.top.needsData == "" {
-		return nil
+		return true, nil
 	}
-	up := 0
+	up := 1
 	for _, m := range n.c.nodes {
+		if m == n {
+			continue
+		}
 		s, err := m.state(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if s.Running && !s.Paused {
 			up++
 		}
 	}
-	if 2*up <= len(n.c.nodes) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	return poll(ctx, func() error { return n.c.top.srv.serves(ctx, n.c.target, n.Addr) })
+	return 2*up > len(n.c.nodes), nil
 }
 
 // ErrNeedsData is returned by RestartEmpty for a server that cannot come back without its data.
@@ -129,7 +128,7 @@ func (n *Node) RestartEmpty(ctx context.Context) error {
 	if err := n.c.create(ctx, n); err != nil {
 		return n.err("restart empty", err)
 	}
-	if err := n.start(ctx); err != nil {
+	if err := n.start(ctx, true); err != nil {
 		return n.err("restart empty", err)
 	}
 	return nil
@@ -157,8 +156,8 @@ func (n *Node) state(ctx context.Context) (*container.State, error) {
 	return r.Container.State, nil
 }
 
-// start starts the container and waits until the server answers.
-func (n *Node) start(ctx context.Context) error {
+// start starts the container and, if asked to, waits until the server serves.
+func (n *Node) start(ctx context.Context, wait bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	n.mu.Lock()
@@ -166,6 +165,9 @@ func (n *Node) start(ctx context.Context) error {
 	n.mu.Unlock()
 	if _, err := n.c.eng.cli.ContainerStart(ctx, n.container, client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("start container %s: %w", n.container, err)
+	}
+	if !wait {
+		return nil
 	}
 	// A server that ends is known at once.
 	exit := n.c.eng.cli.ContainerWait(ctx, n.container, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
@@ -178,7 +180,7 @@ func (n *Node) start(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	if err := poll(ctx, func() error { return n.c.top.srv.ping(ctx, n.c.target, n.Addr) }); err != nil {
+	if err := poll(ctx, func() error { return n.c.top.srv.serves(ctx, n.c.target, n.Addr) }); err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			err = cause
 		}

@@ -12,7 +12,7 @@ import (
 	"lockbench/lock"
 )
 
-var redisServer = server{ping: redisPing, serves: redisPing, version: redisVersion, clean: redisClean, given: redisGiven}
+var redisServer = server{serves: redisPing, version: redisVersion, clean: redisClean, given: redisGiven}
 
 // planRedis is for independent servers that keep nothing.
 func planRedis(b *build, top Topology) []*spec {

@@ -27,8 +27,8 @@ func decideRyuk(ctx context.Context, log func(string)) {
 		if os.Getenv(ryukEnv) != "" {
 			return
 		}
-		cli, err := client.New(client.FromEnv)
-		if err != nil {
+		cli := plainClient(ctx)
+		if cli == nil {
 			return // Docker is elsewhere, or nowhere: the next step finds out
 		}
 		defer func() { _ = cli.Close() }() // idle connections
@@ -38,9 +38,6 @@ func decideRyuk(ctx context.Context, log func(string)) {
 		}
 		//lint:ignore SA1019 nothing else tells the name of the image that the library will ask for
 		image += testcontainers.ReaperDefaultImage
-		if _, err := cli.Ping(ctx, client.PingOptions{}); err != nil {
-			return
-		}
 		if _, err := cli.ImageInspect(ctx, image); err == nil {
 			return
 		}
@@ -53,4 +50,20 @@ func decideRyuk(ctx context.Context, log func(string)) {
 		_ = os.Setenv(ryukEnv, "true")
 		log("testcontainers' reaper " + image + " is not to be had: going on without it (containers are removed by lockbench itself)")
 	})
+}
+
+// plainClient returns a client of the Docker that DOCKER_HOST names, or of the usual socket, if it
+// answers; else nil. It reads none of testcontainers' settings.
+func plainClient(ctx context.Context) *client.Client {
+	for _, opts := range [][]client.Opt{{client.FromEnv}, nil} {
+		cli, err := client.New(opts...)
+		if err != nil {
+			continue // a DOCKER_HOST that is no address
+		}
+		if _, err := cli.Ping(ctx, client.PingOptions{}); err == nil {
+			return cli
+		}
+		_ = cli.Close() // idle connections
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // A primary and its replica, watched by three sentinels of which two must agree. The
 // target's addresses are the sentinels'.
-var sentinelServer = server{ping: sentinelPing, serves: sentinelPing, check: sentinelCheck, version: sentinelVersion, clean: sentinelClean}
+var sentinelServer = server{serves: sentinelPing, check: sentinelCheck, version: sentinelVersion, clean: sentinelClean}
 
 const (
 	masterName     = "lockbench" // of the group that the sentinels watch

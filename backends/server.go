@@ -20,8 +20,6 @@ import (
 // server is what is to be known of a kind of server, whoever started it: functions of
 // one service, in one value. addr is that of one server.
 type server struct {
-	// ping returns nil if the server answers at all.
-	ping func(ctx context.Context, t lock.Target, addr string) error
 	// serves returns nil if the server serves clients: as a member of its cluster, if it is one.
 	serves func(ctx context.Context, t lock.Target, addr string) error
 	// check returns nil if they can serve together; nil: if each of the addresses serves.

@@ -21,7 +21,7 @@ import (
 const zkTick = 500 * time.Millisecond
 
 // Sessions are between 2 and 20 ticks (administrator's guide: minSessionTimeout, maxSessionTimeout).
-var zookeeperServer = server{ping: zkPing, serves: zkServes, version: zkVersion, clean: zkClean, lowest: 2 * zkTick, highest: 20 * zkTick}
+var zookeeperServer = server{serves: zkServes, version: zkVersion, clean: zkClean, lowest: 2 * zkTick, highest: 20 * zkTick}
 
 // Limits in ticks: to connect to a leader and copy its data, on a machine that
 // does much else; to be behind it (the guide's examples: 10 and 5).
@@ -97,11 +97,6 @@ func zkAsk(ctx context.Context, addr, word string) (string, error) {
 		return "", fmt.Errorf("ask %s: %w", addr, io.ErrUnexpectedEOF)
 	}
 	return string(text), nil
-}
-
-func zkPing(ctx context.Context, _ lock.Target, addr string) error {
-	_, err := zkAsk(ctx, addr, "srvr")
-	return err
 }
 
 // zkServes wants a role: a server that looks for a leader has none.
