@@ -19,6 +19,11 @@ type advisory struct {
 
 var _ lease.Driver = (*advisory)(nil)
 
+func newAdvisory(p *pool, n names) *advisory {
+	nothing := func(context.Context, *session) error { return nil } // is left to do at the end
+	return &advisory{&sessions{pool: p, owners: map[string]*session{}, finish: nothing}, n}
+}
+
 // keyOf makes a bigint of a name: the first 64 bits of its SHA-256. Advisory locks
 // have no names, only that number, which all applications of a database share; two
 // of n names have the same one with a probability of n*n / 2^65, and then share a lock.

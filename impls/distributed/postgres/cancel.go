@@ -30,7 +30,7 @@ type cancel struct {
 
 // cancelGrace is how long a server may take to cancel before the connection is
 // cut. It is less than the time that Close waits for callers.
-const cancelGrace = time.Second
+const cancelGrace = 2 * time.Second
 
 func (c *conn) resetCancel() {
 	c.cancel.replied, c.cancel.ended, c.cancel.doubt = make(chan struct{}), make(chan struct{}), false

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"strconv"
@@ -58,24 +59,22 @@ func quote(identifier string) string { return `"` + strings.ReplaceAll(identifie
 // idle_in_transaction_session_timeout and idle_session_timeout are left as the
 // server has them: they end a holder that thinks for long (25P03, 57P05), which is its
 // operator's policy; the holder learns of it by Lost.
-var nets = [][2]string{
-	{"lock_timeout", "60s"},
-	{"client_connection_check_interval", "1s"},
-	{"tcp_keepalives_idle", "5"}, // 5 s + 3 x 5 s = 20 s
-	{"tcp_keepalives_interval", "5"},
-	{"tcp_keepalives_count", "3"},
-	{"tcp_user_timeout", "20s"},
+var nets = map[string]string{
+	"lock_timeout":            "60s",
+	"tcp_keepalives_idle":     "5", // 5 s + 3 x 5 s = 20 s
+	"tcp_keepalives_interval": "5",
+	"tcp_keepalives_count":    "3",
 }
 
-// setNets sets those that the server knows.
-var setNets = func() *statement {
-	var rows []string
-	for _, n := range nets {
-		rows = append(rows, fmt.Sprintf("('%s', '%s')", n[0], n[1]))
-	}
-	return &statement{"nets", "SELECT set_config(n, v, false) FROM (VALUES " + strings.Join(rows, ", ") +
-		") AS t (n, v) WHERE current_setting(n, true) IS NOT NULL"}
-}()
+// tryNets are those that not every version and system has, one statement each.
+var tryNets = []*statement{
+	tryNet("client_connection_check_interval", "1s"),
+	tryNet("tcp_user_timeout", "20s"),
+}
+
+func tryNet(name, value string) *statement {
+	return &statement{name, fmt.Sprintf("SELECT set_config('%s', '%s', false) WHERE current_setting('%[1]s', true) IS NOT NULL", name, value)}
+}
 
 // keepAlive is this side's: a server that has vanished is found out in 20 s.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3}
@@ -116,6 +115,7 @@ func configOf(t lock.Target, n names) (*pgconn.Config, error) {
 		"default_transaction_isolation": "read committed",
 		"default_transaction_read_only": "off",
 	}
+	maps.Copy(cfg.RuntimeParams, nets)
 	// Addresses are looked up when they are dialled, by names that may be mapped.
 	cfg.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	if cfg.TLSConfig, err = tlsOf(t.TLS, host); err != nil {

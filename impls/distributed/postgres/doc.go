@@ -34,6 +34,10 @@
 // locks stay. A wait that is given up or refused costs nothing but itself: it stands
 // behind a savepoint if the owner holds something.
 //
+// A session's advisory lock has a trap: one that is granted to a statement that is
+// cancelled in the same moment stays, though the statement fails (57014). The connection
+// of a failed wait is therefore unlocked before it is used again.
+//
 // # Names
 //
 // Target.Prefix is "lockbench/<run id>/<cell>/". "lockbench/<run id>" is the application_name

@@ -77,8 +77,7 @@ func dialAdvisory(ctx context.Context, t lock.Target) (lock.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
-	ss := &sessions{pool: p, owners: map[string]*session{}, finish: func(context.Context, *session) error { return nil }}
-	return lease.New(&advisory{sessions: ss, names: n}, t.Meter), nil
+	return lease.New(newAdvisory(p, n), t.Meter), nil
 }
 
 // guardedClient is a Leaser whose leases have the protected write.

@@ -146,6 +146,44 @@ func TestCancelMeetsGrant(t *testing.T) {
 	})
 }
 
+// A wait that reaches the safety net (lock_timeout) is begun again.
+func TestLockTimeout(t *testing.T) {
+	short := &statement{"short", "SELECT set_config('lock_timeout', '20ms', false)"}
+	tg := target(t)
+	tg.Workers = 1
+	cl := leaser(t, "pg-advisory", tg)
+	n, err := namesOf(tg.Prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := open(bounded(t), tg, n, []*statement{stLock, stUnlock, stUnlockAll, stRollback, short}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	if err := p.once(bounded(t), func(c *conn) { c.put(short) }, nil); err != nil {
+		t.Fatal(err)
+	}
+	d := newAdvisory(p, n)
+	first := mustAcquire(t, cl, "k", options)
+	trace := lock.NewTrace()
+	done := make(chan error, 1)
+	go func() {
+		g, err := d.Acquire(lock.WithTrace(bounded(t), trace), "k", options)
+		if err == nil {
+			err = d.Release(bounded(t), g)
+		}
+		done <- err
+	}()
+	for o := observe(t, tg); trace.Trips() < 5; { // request, tidying up, request, ...
+		o.count(waiting)
+	}
+	mustRelease(t, first)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // Try makes one attempt.
 func TestTry(t *testing.T) {
 	each(t, leasers, func(t *testing.T, name string) {

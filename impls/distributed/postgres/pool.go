@@ -106,11 +106,14 @@ func (p *pool) connect(ctx context.Context, first func(context.Context, *pgconn.
 	c.keeper.Store(lease.Session())
 	c.resetCancel()
 	stop := context.AfterFunc(ctx, c.cut)
-	if err = c.prepare(append(p.stmts[:len(p.stmts):len(p.stmts)], setNets)); err == nil {
-		c.put(setNets)
-		// A setting that this system cannot do is refused: the locks work without.
-		if err = c.exchange(nil); code(err) != "" && !fatal(err) {
-			err = nil
+	err = c.prepare(append(p.stmts[:len(p.stmts):len(p.stmts)], tryNets...))
+	for _, st := range tryNets {
+		if err == nil {
+			c.put(st)
+			// A setting that this system does not have is refused: locks work without.
+			if err = c.exchange(nil); code(err) != "" && !fatal(err) {
+				err = nil
+			}
 		}
 	}
 	if !stop() && err == nil {
