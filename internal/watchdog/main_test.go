@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -26,7 +27,8 @@ func TestMain(m *testing.M) {
 		case "docker-parent":
 			os.Exit(dockerParentMain())
 		case "sleeper":
-			time.Sleep(10 * time.Minute) // a guard: it is killed
+			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP) // a request is not enough
+			time.Sleep(10 * time.Minute)                                   // a guard: it is killed
 			os.Exit(9)
 		case "mute":
 			os.Exit(3)
