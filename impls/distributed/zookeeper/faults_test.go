@@ -124,6 +124,59 @@ func TestServerSide(t *testing.T) {
 	release(t, next)
 }
 
+// TestOwnGone: a waiter whose own node has vanished is not the first because nobody is before
+// it. go-zookeeper's Lock looks at the others only, and takes the lock.
+func TestOwnGone(t *testing.T) {
+	g := target(t, one, long)
+	a, b := fresh(t, g), fresh(t, g)
+	held := acquire(t, a, "k")
+	mine := queue(t, a, "k")[0]
+	waiter := begin(t.Context(), b, "k")
+	awaitQueue(t, a, "k", 2)
+	for _, name := range queue(t, a, "k") {
+		if name != mine {
+			if err := current(t, a).conn.Delete(a.d.dir("k")+"/"+name, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	release(t, held)
+	if r := get(t, "the waiter", waiter); !errors.Is(r.err, lock.ErrNotAcquired) {
+		t.Errorf("granted without a node: %v, %v", r.l, r.err)
+	}
+}
+
+// TestCut: two heartbeats without an answer close the connection.
+func TestCut(t *testing.T) {
+	g := target(t, one, long)
+	p := tcpproxy.New(t, reach(g))
+	a := dial(t, via(g, p.Addr()))
+	l := acquire(t, a, "k")
+	s := current(t, a)
+	link := func() *link {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.link
+	}
+	was := link()
+	p.Hold(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i := range patience {
+		if link() != was {
+			t.Fatalf("closed after %d", i)
+		}
+		if _, err := s.renew(ctx); err == nil {
+			t.Fatal("answered")
+		}
+	}
+	if link() == was {
+		t.Error("not closed")
+	}
+	p.Hold(false)
+	release(t, l)
+}
+
 // TestCase25 loses the reply to a create: the node that nobody knows of would block its own
 // client until the session ends (samuel/go-zookeeper#229, #237). Curator and go-zookeeper's
 // Lock put a GUID in the name, too, and look for it; go-zookeeper lists without a sync, gives
