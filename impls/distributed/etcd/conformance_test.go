@@ -11,8 +11,10 @@ import (
 // TestConformance: see leasertest. The servers are started by the parent process only.
 func TestConformance(t *testing.T) {
 	for _, info := range Infos() {
-		t.Run(info.Name, func(t *testing.T) {
-			leasertest.Run(t, info, func(t *testing.T) lock.Target { return backendtest.Target(t, "etcd-1") })
-		})
+		for _, topology := range topologies {
+			t.Run(info.Name+"/"+topology, func(t *testing.T) {
+				leasertest.Run(t, info, func(t *testing.T) lock.Target { return backendtest.Target(t, topology) })
+			})
+		}
 	}
 }

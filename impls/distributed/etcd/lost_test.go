@@ -57,8 +57,8 @@ func TestSessionRevoked(t *testing.T) {
 }
 
 // Case 22 (etcd#11456): the own key is gone when the wait is over. The concurrency package,
-// which returned from Lock all the same, reads its key again since v3.4.8; in a
-// request of its own, after the one that found nobody before it.
+// which once returned from Lock all the same, now reads its key again, in a request of its
+// own after the one that found nobody before it (v3.7.3).
 func TestCase22OwnKeyGoneWhenWaitEnds(t *testing.T) {
 	tg := shared(t, "etcd-1")
 	tg.TTL = steady
