@@ -120,6 +120,12 @@ func (c *Cluster) create(ctx context.Context, n *Node) error {
 		req.Files = append(req.Files, testcontainers.ContainerFile{
 			Reader: strings.NewReader(n.spec.files[path]), ContainerFilePath: path, FileMode: 0o666})
 	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("make container %s: %w", n.container, err)
+	}
+	// Docker may go on making what a caller no longer waits for, and then it would be there after Close.
+	ctx, cancel := apart(ctx)
+	defer cancel()
 	_, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
 		ContainerRequest: req, ProviderType: testcontainers.ProviderDefault, Logger: tclog.NewNoopLogger()})
 	if err != nil {
@@ -138,6 +144,8 @@ func (c *Cluster) makeNetworks(ctx context.Context, base string, nodes int) erro
 	if nodes > 1 {
 		parts = append(parts, "peers")
 	}
+	ctx, cancel := apart(ctx) // as in create
+	defer cancel()
 	for _, part := range parts {
 		name := base + "-" + part
 		if err := c.register(KindNetwork, name); err != nil {

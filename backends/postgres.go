@@ -26,7 +26,9 @@ func planPostgres(b *build, _ Topology) []*spec {
 	b.target.Addrs = []string{addr}
 	b.target.User, b.target.Password, b.target.Database = "lockbench", token(16), "lockbench"
 	return []*spec{{name: name, publish: []int{p}, addr: addr,
-		env: map[string]string{"POSTGRES_USER": b.target.User, "POSTGRES_PASSWORD": b.target.Password, "POSTGRES_DB": b.target.Database},
+		env: map[string]string{"POSTGRES_USER": b.target.User, "POSTGRES_PASSWORD": b.target.Password, "POSTGRES_DB": b.target.Database,
+			// initdb trusts whoever comes from 127.0.0.1, which on the host's network is everybody here.
+			"POSTGRES_INITDB_ARGS": "--auth-host=scram-sha-256"},
 		// The settings that decide what a commit costs are said, whatever the image or a library in between
 		// would have: testcontainers' own module for PostgreSQL switches fsync off.
 		cmd: []string{"postgres", "-c", "listen_addresses=" + b.bind(), "-c", "port=" + strconv.Itoa(p),
