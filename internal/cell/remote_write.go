@@ -103,11 +103,15 @@ func (w *rworker) transfer(pair [2]int, from int64) {
 	w.wait(w.t.Section[w.n%len(w.t.Section)]/2, a)
 	w.circle.Store(false)
 	w.second.Store(int64(second) + 1)
-	lost := w.watch(a, second)
+	lost, byServer := w.watch(a, second), w.count.deadServer
 	b, _ := w.acquire(second, loop.OpLock, clock.Shared(), true)
 	w.second.Store(0)
-	if lost() {
+	switch circle := lost(); {
+	case !circle || w.count.deadServer > byServer:
+	case w.r.c.info.Remote.Expires:
 		w.count.deadTTL++
+	default: // nothing but the server ends this lock's leases: its word came second
+		w.count.deadServer++
 	}
 	defer w.r.arena.Free(first)
 	if b == nil {

@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -47,7 +49,7 @@ func named(name string, infos []lock.Info) lock.Info {
 // TestMain makes the test binary a program: under its name for the scripts,
 // and when it is started as a child of itself.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "cell" {
+	if len(os.Args) == 2 && (os.Args[1] == "cell" || os.Args[1] == "watchdog") {
 		if program := programs[filepath.Base(os.Args[0])]; program != nil {
 			program()
 		}
@@ -64,9 +66,22 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Cmds:                dockerCommands,
+		Condition: func(cond string) (bool, error) {
+			if cond == "docker" {
+				return haveDocker()
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
 		// $BIN is where the programs are.
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", filepath.SplitList(e.Getenv("PATH"))[0])
+			// How containers are reached is the machine's matter.
+			for _, kv := range os.Environ() {
+				if k, v, _ := strings.Cut(kv, "="); strings.HasPrefix(k, "TESTCONTAINERS_") || strings.HasPrefix(k, "DOCKER_") {
+					e.Setenv(k, v)
+				}
+			}
 			return nil
 		},
 	})
