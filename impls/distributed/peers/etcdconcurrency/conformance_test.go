@@ -10,5 +10,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	leasertest.Run(t, etcdconcurrency.Infos()[0], func(t *testing.T) lock.Target { return backendtest.Target(t, "etcd-1") })
+	leasertest.Run(t, etcdconcurrency.Infos()[0], func(t *testing.T) lock.Target { return backendtest.Target(t, "etcd-1") },
+		leasertest.Breaks("acquire", "the library tells no deadline"),
+	)
 }

@@ -10,5 +10,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	leasertest.Run(t, rueidislock.Infos()[0], func(t *testing.T) lock.Target { return backendtest.Target(t, "redis") })
+	leasertest.Run(t, rueidislock.Patient(), func(t *testing.T) lock.Target { return backendtest.Target(t, "redis") },
+		leasertest.Breaks("acquire", "the library tells no deadline"),
+	)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
@@ -25,7 +26,10 @@ type driver struct {
 var _ lease.Driver = (*driver)(nil)
 
 // Dial connects to the server, or to the primary that the sentinels name.
-func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
+func Dial(ctx context.Context, t lock.Target) (lock.Client, error) { return dial(ctx, t, 0) }
+
+// dial gives an attempt some time; 0: the library's default, of 20 ms.
+func dial(ctx context.Context, t lock.Target, attempt time.Duration) (lock.Client, error) {
 	o, err := options(t)
 	if err != nil {
 		return nil, err
@@ -38,7 +42,7 @@ func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
 	}
 	ch := make(chan made, 1)
 	go func() { // the library's constructor knows no context
-		d, err := open(t, o)
+		d, err := open(t, o, attempt)
 		ch <- made{d, err}
 	}()
 	select {
@@ -90,7 +94,7 @@ func options(t lock.Target) (rueidis.ClientOption, error) {
 	return o, nil
 }
 
-func open(t lock.Target, o rueidis.ClientOption) (*driver, error) {
+func open(t lock.Target, o rueidis.ClientOption, attempt time.Duration) (*driver, error) {
 	d := &driver{client: &counted{deletions: map[string]*deletion{}}}
 	var err error
 	d.locker, err = rueidislock.NewLocker(rueidislock.LockerOption{
@@ -100,9 +104,10 @@ func open(t lock.Target, o rueidis.ClientOption) (*driver, error) {
 			d.client.Client, err = rueidis.NewClient(o)
 			return d.client, err
 		},
-		KeyPrefix:   t.Prefix,
-		KeyMajority: 1,
-		KeyValidity: t.TTL,
+		KeyPrefix:    t.Prefix,
+		KeyMajority:  1,
+		KeyValidity:  t.TTL,
+		TryNextAfter: attempt,
 	})
 	return d, err
 }

@@ -15,7 +15,7 @@ func TestPeer(t *testing.T) {
 		t.Run(topology, func(t *testing.T) {
 			target := backendtest.Target(t, topology)
 			target.TTL = 20 * time.Second
-			peertest.Run(t, rueidislock.Infos()[0], target, peertest.Options{Rounds: 5})
+			peertest.Run(t, rueidislock.Patient(), target, peertest.Options{Rounds: 5})
 		})
 	}
 }
@@ -24,7 +24,7 @@ func TestPeer(t *testing.T) {
 func TestCounts(t *testing.T) {
 	target := backendtest.Target(t, "redis")
 	target.TTL = 20 * time.Second
-	c := peertest.Dial(t, rueidislock.Infos()[0], target)
+	c := peertest.Dial(t, rueidislock.Patient(), target)
 	want := peertest.Cost{Commands: 2, AcquireTrips: 1, ReleaseTrips: 1, Attempts: 1}
 	if got := peertest.Pair(t, c, lock.AcquireOptions{TTL: target.TTL}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
