@@ -39,7 +39,7 @@ func (b *build) port() int {
 // all of them, and what is published is on 127.0.0.1.
 func (b *build) bind() string {
 	if b.network == NetworkHost {
-		return loopback
+		return localhost
 	}
 	return "0.0.0.0"
 }
@@ -47,14 +47,14 @@ func (b *build) bind() string {
 // name is the name by which the node of that name is known to its peers.
 func (b *build) name(node string) string {
 	if b.network == NetworkHost {
-		return loopback
+		return localhost
 	}
 	return node
 }
 
 // serve notes an address that clients use, and that servers announce as theirs.
 func (b *build) serve(node string, port int) string {
-	addr := hostPort(loopback, port)
+	addr := hostPort(localhost, port)
 	if b.network != NetworkHost {
 		if b.target.Reach == nil {
 			b.target.Reach = map[string]string{}
@@ -102,7 +102,7 @@ func (c *Cluster) create(ctx context.Context, n *Node) error {
 			}
 			h.PortBindings = network.PortMap{}
 			for _, p := range n.spec.publish {
-				h.PortBindings[port(p)] = []network.PortBinding{{HostIP: netip.MustParseAddr(loopback), HostPort: strconv.Itoa(p)}}
+				h.PortBindings[port(p)] = []network.PortBinding{{HostIP: netip.MustParseAddr(localhost), HostPort: strconv.Itoa(p)}}
 			}
 		},
 	}

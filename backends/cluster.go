@@ -75,6 +75,9 @@ func Open(ctx context.Context, topology string, o Options) (*Cluster, error) {
 	if raw := o.Given[top.Service]; raw != "" && raw != "tc" {
 		return openGiven(ctx, top, raw, o)
 	}
+	if top.plan == nil {
+		return openLoopback(top)
+	}
 	eng, err := connect(ctx, o.log)
 	if err != nil {
 		return nil, err

@@ -12,10 +12,10 @@ import (
 
 // Check is one thing that servers in containers need.
 type Check struct {
-	What   string // "Docker", "image redis", "host networking"
-	OK     bool
-	Detail string // what was found
-	Hint   string // what to do; empty if OK
+	What   string `json:"what"` // "Docker", "image redis", "host networking"
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`         // what was found
+	Hint   string `json:"hint,omitempty"` // what to do; empty if OK
 }
 
 // doctorTimeout bounds all of it.

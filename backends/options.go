@@ -35,7 +35,7 @@ const (
 
 // Networks of a cluster.
 const (
-	NetworkHost   = "host"
+	NetworkHost   = "host" // also of the server in this process
 	NetworkBridge = "bridge"
 	NetworkGiven  = "given" // the servers are the user's own
 )

@@ -47,7 +47,7 @@ func freePorts(n int) ([]int, error) {
 			return out, nil
 		}
 		p := lowestPort + rand.IntN(high-lowestPort)
-		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(p)))
+		l, err := net.Listen("tcp", net.JoinHostPort(localhost, strconv.Itoa(p)))
 		if err != nil {
 			continue
 		}
@@ -59,7 +59,7 @@ func freePorts(n int) ([]int, error) {
 	return nil, fmt.Errorf("find %d free ports between %d and %d", n, lowestPort, high)
 }
 
-// loopback is the one address at which servers are reached.
-const loopback = "127.0.0.1"
+// localhost is the one address at which servers are reached.
+const localhost = "127.0.0.1"
 
 func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

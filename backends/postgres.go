@@ -46,7 +46,7 @@ func withPG(ctx context.Context, t lock.Target, addr string, do func(context.Con
 	if err != nil {
 		return fmt.Errorf("address %s: %w", addr, err)
 	}
-	cfg, err := pgx.ParseConfig("sslmode=disable host=" + loopback + " user=lockbench passfile=/dev/null")
+	cfg, err := pgx.ParseConfig("sslmode=disable host=" + localhost + " user=lockbench passfile=/dev/null")
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", addr, err)
 	}

@@ -41,6 +41,8 @@ var topologies = []Topology{
 		Doc: "one etcd", image: imageEtcd, srv: &etcdServer, plan: planEtcd},
 	{Name: "etcd-3", Service: lock.ServiceEtcd, Nodes: 3, Persistence: keepsFsync,
 		Doc: "three members of one etcd cluster", image: imageEtcd, srv: &etcdServer, plan: planEtcd, needsData: votes},
+	{Name: "loopback", Service: lock.ServiceLoopback, Nodes: 1, Persistence: keepsNone,
+		Doc: "this program's own lock server, in its own process: needs no Docker"},
 	{Name: "postgres", Service: lock.ServicePostgres, Nodes: 1, Persistence: keepsFsync,
 		Doc: "one PostgreSQL with fsync and synchronous_commit on", image: imagePostgres, srv: &postgresServer, plan: planPostgres},
 	{Name: "redis", Service: lock.ServiceRedis, Nodes: 1, Persistence: keepsNone,

@@ -145,8 +145,10 @@ var importRules = []importRule{
 		below("internal/engine"), not(below("internal/cli", "impls")), true, [2]string{"internal/engine", "internal/cli"}},
 	{"the study of the gate", "it sees what a user sees: the program records, and results/gate decides, without a way of its own into the harness",
 		one("internal/gatestudy"), not(below("internal/engine", "internal/cli", "internal/cell")), true, [2]string{"internal/gatestudy", "internal/engine"}},
+	{"backends name no lock", "they start the server of the controls, as they start any other; which locks run on it is the catalogue's",
+		below("backends"), either(not(below("impls")), one("impls/distributed/loopback")), false, [2]string{"backends", "impls/spin"}},
 	{"one catalogue", "lists of locks are explicit and in one place: the core names no lock",
-		not(either(below("impls"), one("internal/cli"), below("internal/gatestudy"))), not(below("impls")), false, [2]string{"internal/engine", "impls"}},
+		not(either(below("impls"), one("internal/cli"), one("backends"), below("internal/gatestudy"))), not(below("impls")), false, [2]string{"internal/engine", "impls"}},
 }
 
 // broken returns the imports of p that break the rule.
