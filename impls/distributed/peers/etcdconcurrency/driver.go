@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -51,14 +52,14 @@ func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
 		Logger:      zap.NewNop(), // what it logs comes back as errors, too
 	})
 	if err != nil {
-		return nil, fmt.Errorf("connect to etcd: %w", err)
+		return nil, fmt.Errorf("connect to etcd at %s: %w", strings.Join(ends, ", "), err)
 	}
 	c.Watcher = watcher{c.Watcher}
 	d := &driver{etcd: c, pool: newSessions(c, t.TTL), prefix: t.Prefix}
 	s, err := d.pool.take(ctx)
 	if err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("connect to etcd: %w", err)
+		return nil, fmt.Errorf("connect to etcd at %s: %w", strings.Join(ends, ", "), err)
 	}
 	d.pool.put(s)
 	return &client{lease.New(d, t.Meter), c}, nil

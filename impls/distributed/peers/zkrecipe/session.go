@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,7 +63,7 @@ func connect(ctx context.Context, t lock.Target) (*session, error) {
 	case <-s.ready:
 	case <-ctx.Done():
 		s.conn.Close()
-		return nil, fmt.Errorf("connect to ZooKeeper: no server has made a session: %w", ctx.Err())
+		return nil, fmt.Errorf("connect to ZooKeeper at %s: no server has made a session: %w", strings.Join(t.Addrs, ", "), ctx.Err())
 	}
 	if t.User != "" {
 		if err := s.conn.AddAuth("digest", []byte(t.User+":"+t.Password)); err != nil {
