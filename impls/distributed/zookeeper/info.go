@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"lockbench/impls/distributed/lease"
 	"lockbench/lock"
 )
@@ -89,6 +91,24 @@ func (c *client) Value(ctx context.Context, key string) (int64, error) {
 		return 0, fmt.Errorf("read the value of %s: %w", key, err)
 	}
 	return v, nil
+}
+
+// Queued returns how many wait for the key, so that a test can stage arrivals.
+func (c *client) Queued(ctx context.Context, key string) (n int, err error) {
+	err = c.d.ask(ctx, func(s *session) error {
+		l, err := (&ticket{s: s, dir: c.d.dir(key)}).list()
+		if err == nil {
+			n = max(len(l.names)-1, 0) // one holds it
+		}
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count who waits for %s: %w", key, err)
+	}
+	return n, nil
 }
 
 // MinTTL implements lock.MinTTL: it opens a session with a timeout that is too short,
