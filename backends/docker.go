@@ -52,6 +52,7 @@ func connect(ctx context.Context, log func(string)) (*engine, error) {
 	if err != nil {
 		return nil, &Error{fmt.Errorf("reach Docker: %w: %w", ErrMissing, err), dockerTip}
 	}
+	e.startRyuk(ctx, log)
 	shared.engine = e
 	return e, nil
 }

@@ -47,6 +47,13 @@ func TestImageMissing(t *testing.T) {
 	if tip := i.tip(""); !strings.Contains(tip, "make images, or docker pull "+i.official+", or --image redis=NAME") {
 		t.Errorf("tip: got %q", tip)
 	}
+	t.Setenv("TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX", "mirror.example:5000/hub")
+	if got := i.candidates("mine"); got[0] != "mirror.example:5000/hub/mine" {
+		t.Errorf("candidates(mine) with a registry of the user's own: got %v", got)
+	}
+	if got := i.candidates("other.example/mine"); got[0] != "other.example/mine" {
+		t.Errorf("candidates(other.example/mine): got %v, want it as it is", got)
+	}
 	_, err = imageOf("redlock")
 	var e *Error
 	if !errors.As(err, &e) || !strings.Contains(e.Hint(), "etcd, postgres, redis, zookeeper") {

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -89,9 +91,20 @@ func (e *engine) present(ctx context.Context, i image, asked string) (string, er
 // is also the one that is pulled.
 func (i image) candidates(asked string) []string {
 	if asked != "" {
-		return []string{asked}
+		return []string{hub(asked)}
 	}
-	return []string{i.official, i.local}
+	return []string{hub(i.official), hub(i.local)}
+}
+
+// hub is what testcontainers makes of the name of an image without a registry: it puts the user's
+// own registry before it.
+func hub(name string) string {
+	first, _, ok := strings.Cut(name, "/")
+	prefix := os.Getenv("TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX")
+	if prefix == "" || ok && (strings.ContainsAny(first, ".:") || first == "localhost") {
+		return name
+	}
+	return path.Join(prefix, name)
 }
 
 func (i image) tip(asked string) string {
