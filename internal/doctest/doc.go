@@ -6,6 +6,8 @@
 //	           code 0, or N if it ends with "# exit N", and leave something:
 //	           output or a file. Lines "make TARGET" are not run: the targets
 //	           must be in the Makefile.
+//	```sh docker  the same, where servers can be started; skipped elsewhere, and
+//	           failed if LOCKBENCH_REQUIRE_DOCKER is set.
 //	```yaml    lockbench plan -f must accept it; with a line "rules:", a gate must.
 //	```python  a program, if it begins with "#!": it must work as a runner.
 //

@@ -180,18 +180,41 @@ func files(dir string) (string, error) {
 	return b.String(), err
 }
 
+// needsDocker is the kind of block whose commands start servers.
+const needsDocker = "sh docker"
+
+// docker skips a test where no servers can be started, unless they must be.
+func docker(t *testing.T, p *place) {
+	t.Helper()
+	out, code, err := p.run("bash", "-c", "lockbench env")
+	if err != nil || code != 0 {
+		t.Fatalf("lockbench env: exit %d, %v", code, err)
+	}
+	_, servers, _ := strings.Cut(out, "servers for distributed locks:")
+	if i := strings.Index(servers, "missing"); i >= 0 {
+		line, _, _ := strings.Cut(servers[i:], "\n")
+		if os.Getenv("LOCKBENCH_REQUIRE_DOCKER") != "" {
+			t.Fatal("LOCKBENCH_REQUIRE_DOCKER is set: " + line)
+		}
+		t.Skip(line)
+	}
+}
+
 // TestCommands executes all sh blocks, in order.
 func TestCommands(t *testing.T) {
 	p := newPlace(t)
 	ran := 0
 	for _, page := range pages(t) {
 		for _, b := range page.blocks {
-			if b.kind != "sh" {
+			if b.kind != "sh" && b.kind != needsDocker {
 				continue
 			}
 			for _, c := range b.commands() {
 				ran++
 				t.Run(fmt.Sprintf("%s:%d", page.path, c.line), func(t *testing.T) {
+					if b.kind == needsDocker {
+						docker(t, p)
+					}
 					err := p.check(c)
 					if errors.Is(err, errNoPython) {
 						t.Skip(err)
