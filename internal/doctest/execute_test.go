@@ -190,7 +190,7 @@ func docker(t *testing.T, p *place) {
 	if err != nil || code != 0 {
 		t.Fatalf("lockbench env: exit %d, %v", code, err)
 	}
-	_, servers, _ := strings.Cut(out, "servers for distributed locks:")
+	_, servers, _ := strings.Cut(string(out), "servers for distributed locks:")
 	if i := strings.Index(servers, "missing"); i >= 0 {
 		line, _, _ := strings.Cut(servers[i:], "\n")
 		if os.Getenv("LOCKBENCH_REQUIRE_DOCKER") != "" {
