@@ -43,7 +43,7 @@ type rcounts struct {
 	ops, tryFailed, timeouts, gaveUp, retries, fallbacks, unknown, errors int64
 	acked, unknownWrite                                                   int64
 	deadTTL, deadTimeout, deadServer                                      int64
-	got, trips, attempts, arrivals, contended, backlog                         int64
+	got, trips, attempts, arrivals, contended, backlog                    int64
 	handoffTrips                                                          [results.MaxHandoffTrips + 1]int64
 	acquire, release, handoff, inside, think, late                        *results.Hist
 	insideNS, thinkNS                                                     mean
