@@ -27,6 +27,7 @@ type conn struct {
 	net   net.Conn
 	front *pgproto3.Frontend
 	meter *lock.Meter
+	pool  *pool
 	watch watch
 
 	out     []byte // the request that is being put together

@@ -24,6 +24,9 @@ type pool struct {
 	keep  int           // idle connections
 	dial  time.Duration // bounds one connect
 
+	ticker ticker
+	quit   chan struct{} // closed by close
+
 	mu      sync.Mutex
 	free    []*conn // last in, first out: the warmest first
 	all     map[*conn]struct{}
@@ -37,7 +40,7 @@ func newPool(t lock.Target, n names, stmts []*statement) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pool{cfg: cfg, stmts: stmts, meter: t.Meter, keep: max(1, t.Workers), dial: t.DialTimeout,
+	p := &pool{cfg: cfg, stmts: stmts, meter: t.Meter, keep: max(1, t.Workers), dial: t.DialTimeout, quit: make(chan struct{}),
 		all: map[*conn]struct{}{}, sockets: map[net.Conn]struct{}{}}
 	d := &net.Dialer{KeepAliveConfig: keepAlive}
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -102,7 +105,7 @@ func (p *pool) connect(ctx context.Context, first func(context.Context, *pgconn.
 		_ = pg.Close(ctx)
 		return nil, fmt.Errorf("take over the connection: %w", err)
 	}
-	c := &conn{pg: pg, net: h.Conn, front: h.Frontend, meter: p.meter, state: idle}
+	c := &conn{pg: pg, net: h.Conn, front: h.Frontend, meter: p.meter, pool: p, state: idle}
 	c.keeper.Store(lease.Session())
 	c.resetCancel()
 	stop := context.AfterFunc(ctx, c.cut)
@@ -263,7 +266,10 @@ func (p *pool) drop(c *conn) {
 // close ends all connections, and so all locks. None of it waits for the server.
 func (p *pool) close() error {
 	p.mu.Lock()
-	p.closed = true
+	if !p.closed {
+		p.closed = true
+		close(p.quit)
+	}
 	var all []*conn
 	for c := range p.all {
 		all = append(all, c)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -15,43 +16,90 @@ import (
 // known at once and not with the next statement: a server that ends a session
 // says so (57P01 and the like) or hangs up, and TCP keepalives tell of one that has vanished.
 //
-//	off --begin--> armed --watchAfter--> reading --end of the connection--> off, Lose
-//	armed, reading --end--> off
+//	off --beginWatch--> armed --one to two ticks--> reading --end of the connection--> off, Lose
+//	armed, reading --endWatch--> off
 //
-// Most leases are released before watchAfter, and cost two operations on a timer.
+// Most leases are released before a tick, and cost two stores. A timer for each of
+// them would cost more than it seems: arming one that is due before all others wakes
+// the thread that waits for the network, with two system calls.
 type watch struct {
 	mu      sync.Mutex
-	timer   *time.Timer
 	armed   bool
+	since   int64 // the tick at which it was armed
 	keeper  *lease.Keeper
 	reading chan struct{} // closed when the reader has left; nil: there is none
 }
 
-// watchAfter is how long a connection is idle before it is read. Less costs short
-// sections time; more tells the holder later.
-const watchAfter = 10 * time.Millisecond
+// tick is how long a connection is idle at least before it is read. Less costs
+// short sections time; more tells the holder later.
+const tick = 10 * time.Millisecond
 
-// begin watches for the keeper's sake until end. The connection must be idle,
+// idleTicks is after how many ticks without a lease the ticker stops; the next lease starts it.
+const idleTicks = 500
+
+// ticker is the clock of a pool's watches.
+type ticker struct {
+	now     atomic.Int64 // ticks so far
+	last    atomic.Int64 // at which something was armed
+	running atomic.Bool
+}
+
+// beginWatch watches for the keeper's sake until endWatch. The connection must be idle,
 // and stay so.
 func (c *conn) beginWatch(k *lease.Keeper) {
+	t := &c.pool.ticker
+	now := t.now.Load()
+	t.last.Store(now)
 	w := &c.watch
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.armed, w.keeper = true, k
-	if w.timer == nil {
-		w.timer = time.AfterFunc(watchAfter, c.read)
-		return
+	w.armed, w.since, w.keeper = true, now, k
+	w.mu.Unlock()
+	if !t.running.Load() && t.running.CompareAndSwap(false, true) {
+		if !c.pool.behind(c.pool.tickAll) {
+			t.running.Store(false) // closed: the lease is lost already
+		}
 	}
-	w.timer.Reset(watchAfter)
+}
+
+// tickAll starts the readers of connections that have been idle for a tick.
+func (p *pool) tickAll() {
+	tk := time.NewTicker(tick)
+	defer tk.Stop()
+	t := &p.ticker
+	for {
+		select {
+		case <-tk.C:
+		case <-p.quit:
+			return
+		}
+		now := t.now.Add(1)
+		p.mu.Lock()
+		for c := range p.all {
+			if c.watch.due(now) {
+				go c.read()
+			}
+		}
+		p.mu.Unlock()
+		if now-t.last.Load() > idleTicks {
+			t.running.Store(false)
+			// One that was armed meanwhile, and saw it running, must not wait.
+			if now-t.last.Load() > idleTicks || !t.running.CompareAndSwap(false, true) {
+				return
+			}
+		}
+	}
+}
+
+func (w *watch) due(now int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.armed && now-w.since > 1
 }
 
 // endWatch returns when nobody reads any more.
 func (c *conn) endWatch() {
 	w := &c.watch
 	w.mu.Lock()
-	if w.timer != nil {
-		w.timer.Stop()
-	}
 	w.armed = false
 	reading := w.reading
 	w.mu.Unlock()
@@ -68,11 +116,11 @@ func (c *conn) endWatch() {
 	w.mu.Unlock()
 }
 
-// read runs on the timer's goroutine.
+// read runs on a goroutine of its own.
 func (c *conn) read() {
 	w := &c.watch
 	w.mu.Lock()
-	if !w.armed { // ended meanwhile; the timer was on its way
+	if !w.armed { // ended meanwhile
 		w.mu.Unlock()
 		return
 	}
