@@ -75,5 +75,8 @@ func (c *cellData) addHists(s *Sample) *FieldError {
 	if c.handoff, err = c.handoff.add(s.Handoff); err != nil {
 		return &FieldError{Field: "handoff.hdr", Err: err}
 	}
+	if c.release, err = c.release.add(s.Remote.release()); err != nil {
+		return &FieldError{Field: "remote.release.hdr", Err: err}
+	}
 	return nil
 }

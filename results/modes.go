@@ -77,7 +77,7 @@ func modes(ok []row, list []Metric) *Modes {
 	var groups [2][]row // slow, fast
 	for _, r := range ok {
 		i := 0
-		if r.values[speed] >= upper {
+		if r.value(speed) >= upper {
 			i = 1
 		}
 		groups[i] = append(groups[i], r)

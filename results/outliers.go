@@ -77,7 +77,7 @@ func outliers(ok []row, list []Metric, m *Modes) []Outlier {
 		limit := outlierCut(len(v)) * max(middle(d)/0.6745, scaleFloor)
 		var far []Outlier
 		for k := range ok {
-			if x := ok[k].values[i]; !math.IsNaN(x) && logDistance(x, median) > limit {
+			if x := ok[k].value(i); !math.IsNaN(x) && logDistance(x, median) > limit {
 				far = append(far, Outlier{Rep: ok[k].rep, Metric: name, Value: x, Median: median})
 			}
 		}

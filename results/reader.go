@@ -224,7 +224,7 @@ func (r *Reader) sample(rec Record, line []byte, hint string) (Record, error) {
 		return rec, r.fail(fe.Field, fe.Err, hintRange)
 	}
 	if !r.hdr { // written in another way than the Writer does
-		for _, l := range []*Latency{rec.Sample.Acquire, rec.Sample.Handoff, rec.Sample.Lateness} {
+		for _, l := range []*Latency{rec.Sample.Acquire, rec.Sample.Handoff, rec.Sample.Lateness, rec.Sample.Remote.release()} {
 			if l != nil {
 				l.HDR = ""
 			}

@@ -95,18 +95,17 @@ func MedianTrips(counts []int64) *float64 {
 // Deadlocks is the number of deadlocks, by whatever way out.
 func (r *Remote) Deadlocks() int64 { return r.DeadlockTTL + r.DeadlockTimeout + r.DeadlockServer }
 
-// settings is r without what was measured.
-func (r *Remote) settings() *Remote {
+// release is nil-safe.
+func (r *Remote) release() *Latency {
 	if r == nil {
 		return nil
 	}
-	return &Remote{
-		Service: r.Service, Topology: r.Topology, Network: r.Network, ServerVersion: r.ServerVersion,
-		Persistence: r.Persistence, Image: r.Image, Peer: r.Peer, Note: r.Note,
-		TTLNS: r.TTLNS, Renew: r.Renew, Fence: r.Fence, WaitMinNS: r.WaitMinNS, WaitMaxNS: r.WaitMaxNS, WaitJitter: r.WaitJitter,
-		AcquireTimeoutNS: r.AcquireTimeoutNS, OnTimeout: r.OnTimeout, Depth: r.Depth, Order: r.Order, Keys: r.Keys, Transfer: r.Transfer,
-	}
+	return r.Release
 }
+
+// maxRemoteCount is more than a day at the highest rate that is believed, and sums of a
+// few do not overflow.
+const maxRemoteCount = 1 << 56
 
 func (s *Sample) validateRemote(c *checker) {
 	r := s.Remote
@@ -128,8 +127,15 @@ func (s *Sample) validateRemote(c *checker) {
 	}{{"ttl_ns", r.TTLNS}, {"wait_min_ns", r.WaitMinNS}, {"wait_max_ns", r.WaitMaxNS}, {"acquire_timeout_ns", r.AcquireTimeoutNS}} {
 		c.span("remote."+x.name, x.n)
 	}
+	c.require("remote.wait_jitter", r.WaitJitter >= 0 && r.WaitJitter <= 1, "%g is not from 0 to 1", r.WaitJitter)
+	c.require("remote.depth", r.Depth >= 0 && r.Depth <= maxWorkers, "%d is not from 0 to %d", r.Depth, maxWorkers)
+	c.require("remote.handoff_trip_counts", len(r.HandoffTripCounts) <= MaxHandoffTrips+1, "%d entries are more than %d", len(r.HandoffTripCounts), MaxHandoffTrips+1)
+	count := func(name string, n int64) {
+		c.count("remote."+name, n)
+		c.require("remote."+name, n <= maxRemoteCount, "%d is not credible", n)
+	}
 	for _, n := range r.HandoffTripCounts {
-		c.count("remote.handoff_trip_counts", n)
+		count("handoff_trip_counts", n)
 	}
 	for _, x := range []struct {
 		name string
@@ -139,7 +145,7 @@ func (s *Sample) validateRemote(c *checker) {
 		{"acknowledged", r.Acknowledged}, {"unknown_write", r.UnknownWrite},
 		{"deadlocks_ttl", r.DeadlockTTL}, {"deadlocks_acquire_timeout", r.DeadlockTimeout}, {"deadlocks_server", r.DeadlockServer},
 		{"overlaps", r.Overlaps}, {"lost_updates", r.LostUpdates}, {"token_regressions", r.TokenRegressions}, {"damage", r.Damage}} {
-		c.count("remote."+x.name, x.n)
+		count(x.name, x.n)
 	}
 }
 
@@ -155,12 +161,7 @@ func ofRemote(get func(*Remote) (float64, bool)) func(*Sample) (float64, bool) {
 
 // remoteMetrics are the metrics that only distributed locks have.
 func remoteMetrics() []Metric {
-	release := func(s *Sample) *Latency {
-		if s.Remote == nil {
-			return nil
-		}
-		return s.Remote.Release
-	}
+	release := func(s *Sample) *Latency { return s.Remote.release() }
 	pointer := func(get func(*Remote) *float64) func(*Sample) (float64, bool) {
 		return ofRemote(func(r *Remote) (float64, bool) {
 			if p := get(r); p != nil {

@@ -55,8 +55,8 @@ type building struct {
 }
 
 type cellKey struct {
-	section sectionKey
-	lock    string
+	section        sectionKey
+	lock, topology string
 }
 
 // cellData is what was added of one cell.
@@ -67,13 +67,16 @@ type cellData struct {
 	rows    []row // with SummariesOnly, instead of samples
 	acquire *MergedHist
 	handoff *MergedHist
+	release *MergedHist
+	remote  *RemoteSettings
+	counts  *RemoteCounts
 }
 
 // A BuilderOption changes what a Builder keeps.
 type BuilderOption func(*Builder)
 
 // KeepHistograms merges the histograms of each cell's ok repetitions into
-// CellSummary.AcquireHist and HandoffHist. Decoding them takes many times as
+// CellSummary.AcquireHist, HandoffHist and ReleaseHist. Decoding them takes many times as
 // long as the rest of a file, and each cell keeps some KiB. A histogram that
 // cannot be decoded is then an error of AddFile and Add.
 func KeepHistograms() BuilderOption { return func(b *Builder) { b.hists = true } }
@@ -138,7 +141,8 @@ func (b *Builder) Add(file string, rec Record) error {
 
 func (b *Builder) addSample(cur *building, file string, rec Record) error {
 	slim := b.printableSample(*rec.Sample)
-	key := cellKey{keyOf(&slim), slim.Lock}
+	key := cellKey{section: keyOf(&slim), lock: slim.Lock}
+	_, key.topology = Place(slim.Cell, slim.Lock)
 	c := cur.cells[key]
 	if c == nil {
 		c = &cellData{first: &slim, seen: map[int]bool{}}
@@ -157,6 +161,10 @@ func (b *Builder) addSample(cur *building, file string, rec Record) error {
 	slim.Acquire, slim.Handoff = withoutHDR(slim.Acquire), withoutHDR(slim.Handoff)
 	slim.Lateness = withoutHDR(slim.Lateness)
 	slim.CPUs, slim.PerWorkerNS = nil, nil
+	if r := slim.Remote; r != nil { // printableSample made it ours
+		c.remote, c.counts = addRemote(c.remote, c.counts, &slim)
+		r.Release, r.HandoffTripCounts = withoutHDR(r.Release), nil
+	}
 	if b.slim {
 		c.rows = append(c.rows, rowOf(&slim, b.metrics))
 		return nil

@@ -7,8 +7,9 @@ import "math"
 type row struct {
 	rep     int
 	outcome string
-	// values are the figures of an ok repetition in the order of MetricList; NaN =
-	// it does not have the figure.
+	// values are the figures of an ok repetition in the order of MetricList; NaN, or
+	// beyond the end, = it does not have the figure. Those of distributed locks are the
+	// last, so that the others do not pay for them.
 	values []float64
 	*rare
 }
@@ -37,8 +38,12 @@ func rowOf(s *Sample, list []Metric) row {
 	if s.Outcome != OutcomeOK {
 		return r
 	}
-	r.values = make([]float64, len(list))
-	for i, m := range list {
+	n := len(list)
+	if s.Remote == nil {
+		n -= remoteCount
+	}
+	r.values = make([]float64, n)
+	for i, m := range list[:n] {
 		v, ok := m.Of(s)
 		if !ok {
 			v = math.NaN()
@@ -46,6 +51,17 @@ func rowOf(s *Sample, list []Metric) row {
 		r.values[i] = v
 	}
 	return r
+}
+
+// remoteCount is the number of metrics that only distributed locks have.
+var remoteCount = len(remoteMetrics())
+
+// value is a figure, NaN without it.
+func (r *row) value(metric int) float64 {
+	if metric >= len(r.values) {
+		return math.NaN()
+	}
+	return r.values[metric]
 }
 
 // rowsOf are the rows of samples.
@@ -61,7 +77,7 @@ func rowsOf(samples []*Sample, list []Metric) []row {
 func column(rows []row, metric int) []float64 {
 	out := make([]float64, 0, len(rows))
 	for i := range rows {
-		if v := rows[i].values[metric]; !math.IsNaN(v) {
+		if v := rows[i].value(metric); !math.IsNaN(v) {
 			out = append(out, v)
 		}
 	}

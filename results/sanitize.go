@@ -12,8 +12,21 @@ func (b *Builder) printableSample(s Sample) Sample {
 	for _, f := range s.Flags {
 		flags = append(flags, b.text(f))
 	}
-	s.Type, s.Flags = TypeSample, flags
+	s.Type, s.Flags, s.Remote = TypeSample, flags, b.printableRemote(s.Remote)
 	return s
+}
+
+// printableRemote is a copy without what reports do not show.
+func (b *Builder) printableRemote(r *Remote) *Remote {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	for _, p := range []*string{&out.Service, &out.Topology, &out.Network, &out.ServerVersion, &out.Persistence, &out.Image,
+		&out.Peer, &out.Note, &out.OnTimeout, &out.Order, &out.Keys} {
+		*p = b.text(*p)
+	}
+	return &out
 }
 
 // maxNames bounds the texts that a Builder remembers.

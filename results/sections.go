@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A Section is the cells that may be compared: they differ in the lock alone.
+// A Section is the cells that may be compared: they differ in the lock alone, or, where
+// it is distributed, in the topology of its servers, too.
 type Section struct {
 	Workload string
 	Workers  int
@@ -35,6 +36,9 @@ func (s *Section) HasControl() bool {
 	return slices.ContainsFunc(s.Cells, func(c *CellSummary) bool { return c.Control })
 }
 
+// Distributed reports whether the section's locks are distributed ones.
+func (s *Section) Distributed() bool { return s.Dispatch == DispatchRemote }
+
 // borrowControls gives each section without a control the nearest one's.
 func borrowControls(secs []*Section) {
 	for _, s := range secs {
@@ -44,7 +48,7 @@ func borrowControls(secs []*Section) {
 		best := -1
 		for _, o := range secs {
 			if o.Workload != s.Workload || o.Workers != s.Workers || o.Cores != s.Cores || o.Pin != s.Pin ||
-				o.Clients != s.Clients || o.Side != s.Side || !slices.Equal(o.Params, s.Params) {
+				o.Clients != s.Clients || o.Distributed() != s.Distributed() || o.Side != s.Side || !slices.Equal(o.Params, s.Params) {
 				continue
 			}
 			score := 0
@@ -63,7 +67,7 @@ func borrowControls(secs []*Section) {
 	}
 }
 
-// sectionKey is comparable; variant is the cell's name without its lock.
+// sectionKey is comparable; variant is the cell's name without its lock and topology.
 type sectionKey struct {
 	workload                        string
 	workers, cores                  int
@@ -73,8 +77,9 @@ type sectionKey struct {
 }
 
 func keyOf(s *Sample) sectionKey {
+	variant, _ := Place(s.Cell, s.Lock)
 	return sectionKey{
-		workload: s.Workload, workers: s.Workers, cores: s.Cores, variant: strings.TrimPrefix(s.Cell, s.Lock),
+		workload: s.Workload, workers: s.Workers, cores: s.Cores, variant: variant,
 		pin: s.Pin, dispatch: s.Dispatch, threads: s.Threads, clients: s.Clients, side: s.Side,
 	}
 }
@@ -121,7 +126,8 @@ func sections(r *RunReport, all map[cellKey]*cellData, list []Metric) ([]*Sectio
 			}
 			sum := summarize(c.first, rows, planned, list)
 			sum.RunID, sum.Files, sum.Labels, sum.Interrupted = r.Run.RunID, r.Files, r.Run.Labels, r.Interrupted
-			sum.AcquireHist, sum.HandoffHist = c.acquire, c.handoff
+			sum.AcquireHist, sum.HandoffHist, sum.ReleaseHist = c.acquire, c.handoff, c.release
+			sum.Remote, sum.RemoteCounts = c.remote, c.counts
 			cells = append(cells, cell{sum, c.samples})
 		}
 		offered := 0.0
@@ -188,7 +194,7 @@ func compareCells(a, b *CellSummary, open bool) int {
 		}
 		return c.Metrics.AcquireP99.Median
 	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(merit(a), merit(b)), strings.Compare(a.Lock, b.Lock))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(merit(a), merit(b)), strings.Compare(a.Lock, b.Lock), strings.Compare(a.Cell, b.Cell))
 }
 
 // Ranked reports whether the cell's numbers mean anything beside others: some

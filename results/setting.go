@@ -17,6 +17,8 @@ func (s *Section) Setting() []string {
 		out = append(out, "locked threads")
 	}
 	switch s.Dispatch {
+	case DispatchRemote:
+		out = append([]string{"distributed"}, out...)
 	case "interface":
 		out = append(out, "by interface calls")
 	case "external":

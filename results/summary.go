@@ -105,8 +105,9 @@ type CellSummary struct {
 	OfferedOps float64 `json:"offered_ops_s,omitempty"` // open loop: the arrival rate asked for
 
 	// Remote is what all repetitions of a distributed lock's cell have in common, of
-	// the first: its servers and options, not its counts.
-	Remote *Remote `json:"remote,omitempty"`
+	// the first: its servers and options, not its counts, which RemoteCounts adds up.
+	Remote       *RemoteSettings `json:"remote,omitempty"`
+	RemoteCounts *RemoteCounts   `json:"remote_counts,omitempty"`
 
 	Metrics Metrics        `json:"metrics"`          // without OKReps, empty
 	Phases  []PhaseSummary `json:"phases,omitempty"` // of a load that changes
@@ -121,6 +122,7 @@ type CellSummary struct {
 	// KeepHistograms; nil if no repetition has such a histogram.
 	AcquireHist *MergedHist `json:"-"`
 	HandoffHist *MergedHist `json:"-"`
+	ReleaseHist *MergedHist `json:"-"` // of a distributed lock
 }
 
 // outcomes from the best to the worst.
@@ -132,8 +134,29 @@ func outcomeRank(outcome string) int { return slices.Index(outcomeOrder[:], outc
 // number of repetitions that the run asked for, 0 = unknown.
 func Summarize(samples []*Sample, planned int) *CellSummary {
 	list := MetricList()
-	return summarize(samples[0], rowsOf(samples, list), planned, list)
+	c := summarize(samples[0], rowsOf(samples, list), planned, list)
+	for _, s := range samples {
+		c.Remote, c.RemoteCounts = addRemote(c.Remote, c.RemoteCounts, s)
+	}
+	return c
 }
+
+// addRemote adds a repetition, whose settings are taken if it is the first that has them.
+func addRemote(set *RemoteSettings, counts *RemoteCounts, s *Sample) (*RemoteSettings, *RemoteCounts) {
+	if s.Remote == nil {
+		return set, counts
+	}
+	if set == nil {
+		r := s.Remote.Settings()
+		set, counts = &r, new(RemoteCounts)
+	}
+	counts.add(s)
+	return set, counts
+}
+
+// RowName tells the cell from the others of its section: the lock, and for a
+// distributed one that runs on several topologies which of them.
+func (c *CellSummary) RowName() string { return RowName(c.Cell, c.Lock) }
 
 // summarize does so with rows of list, in order of the repetitions; first has what
 // all repetitions of a cell have in common.
@@ -142,8 +165,7 @@ func summarize(first *Sample, rows []row, planned int, list []Metric) *CellSumma
 		Type: TypeSummary, Cell: first.Cell, Lock: first.Lock, Family: first.Family, Control: first.Control,
 		Workload: first.Workload, Workers: first.Workers, Cores: first.Cores, Pin: first.Pin, Clients: first.Clients,
 		Dispatch: first.Dispatch, Threads: first.Threads, RW: first.RW, Side: first.Side,
-		Remote: first.Remote.settings(),
-		Reps:   len(rows), Outcome: OutcomeOK, Outcomes: map[string]int{},
+		Reps: len(rows), Outcome: OutcomeOK, Outcomes: map[string]int{},
 	}
 	var ok []row
 	for _, r := range rows {

@@ -120,7 +120,8 @@ func (s settings) lengths(t settings) []string {
 // grows reports whether a metric is larger of a longer interval: a maximum, or
 // a count.
 func grows(m results.Metric) bool {
-	return strings.HasSuffix(m.Name, "_rep_max_ns") || strings.HasPrefix(m.Name, "ctx_")
+	return strings.HasSuffix(m.Name, "_rep_max_ns") || strings.HasPrefix(m.Name, "ctx_") ||
+		slices.Contains([]string{"lost_leases", "orphans", "deadlocks"}, m.Name)
 }
 
 // alike refuses sides that were measured in other ways. keys are the cells of
