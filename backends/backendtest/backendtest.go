@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"lockbench/backends"
+	"lockbench/internal/watchdog"
 	"lockbench/lock"
 )
 
@@ -149,11 +151,25 @@ func Fresh(t testing.TB, topology string, change ...func(*backends.Options)) *ba
 // Options are those of a test's clusters; log may be nil.
 func Options(log func(...any)) backends.Options {
 	o := backends.Options{RunID: "test", Owner: map[string]string{OwnerLabel: fmt.Sprint(os.Getpid())}}
+	if me, err := watchdog.Self(); err == nil { // else: nothing to know this process by
+		maps.Copy(o.Owner, me.Labels())
+	}
 	if log != nil {
 		o.Log = func(line string) { log(line) }
 	}
+	sweep()
 	return o
 }
+
+// sweep removes what test binaries have left that were killed: they have no watchdog. Those
+// that run are not touched. An error shows again with the first container.
+var sweep = sync.OnceFunc(func() {
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+	defer cancel()
+	_, _ = watchdog.Sweep(ctx, "")
+})
+
+const sweepTimeout = 10 * time.Second
 
 // Missing ends a test whose servers could not be started: skipped if the reason is
 // that Docker or an image is not here, and skipping is allowed; failed otherwise.
