@@ -181,7 +181,7 @@ func latexSection(b *bytes.Buffer, r *results.RunReport, s *results.Section) {
 			b.WriteString("\\midrule\n")
 		}
 		control = c.Control
-		fmt.Fprintf(b, "%s%s", latexEscape(c.Lock), notes.of(marksOf(s, c, notes.shared)))
+		fmt.Fprintf(b, "%s%s", latexEscape(c.RowName()), notes.of(marksOf(s, c, notes.shared)))
 		shown := withoutWrong(c)
 		for _, col := range cols {
 			b.WriteString(" & " + col.text(shown))

@@ -14,6 +14,9 @@ type entry struct{ word, text string }
 
 // glossary explains the columns to a reader who meets them for the first time.
 func glossary(rep *results.Report) []entry {
+	if !hasSection(rep, func(s *results.Section) bool { return !s.Distributed() }) {
+		return remoteGlossary(rep)
+	}
 	out := []entry{
 		{"throughput", "acquisitions a second by all workers together, median of the repetitions"},
 		{"95 % interval", "the bounds of that median, in the same unit unless they have their own; locks whose intervals overlap are not told apart"},
@@ -24,33 +27,75 @@ func glossary(rep *results.Report) []entry {
 		{"acquire, handoff", "time to get the lock, and from a release to the next holder that was waiting; max is the longest of all repetitions" + clockShare(rep)},
 		{"contended", "share of arrivals that found the lock taken"},
 	}
-	for _, x := range []struct {
-		head    string
-		entries []entry
-	}{
-		{"try\nfailed", []entry{{"try failed", "share of all operations that were tries and did not get the lock"}}},
-		{"timed\nout", []entry{{"timed out", "share of all operations that gave up waiting"}}},
-		{"back-\nlog", []entry{{"backlog", "open loop: share of all planned arrivals, from the warm-up on, that were not served at the stop; throughput is what arrived, unless the lock cannot keep up: it ranks nothing here"}}},
-		{"late\np99", []entry{{"late", "open loop: how late the harness itself was after waiting for a planned arrival; latencies contain it"}}},
-	} {
+	out = append(out, extraEntries(rep, remoteOnly)...)
+	return append(append(out, extraEntries(rep, extraWords)...), absentEntry)
+}
+
+var absentEntry = entry{num.Absent, "not measured, or in no more than half of the repetitions"}
+
+// remoteGlossary is of a report that has distributed locks alone.
+func remoteGlossary(rep *results.Report) []entry {
+	out := []entry{
+		{"throughput", "acquisitions a second by all workers of all clients together, median of the repetitions"},
+		{"95 % interval", "the bounds of that median, in the same unit unless they have their own; locks whose intervals overlap are not told apart"},
+		{"n, CV", "repetitions that the throughput is of, and their spread: standard deviation in % of the mean"},
+		{"time/op", "elapsed time by acquisitions, the inverse of the median rate, so that time/op is 1/throughput; inf = no acquisition in most repetitions"},
+		{"acquire, handoff", "time to get the lock, and from the beginning of a release to the next holder that was waiting; max is the longest of all repetitions" + clockShare(rep)},
+		{"jain", "fairness: 1 = every worker got the same, 1/n = one of n got all"},
+		{"cpu/op", "processor time of all client processes by acquisitions"},
+	}
+	out = append(out, extraEntries(rep, remoteOnly)...)
+	return append(append(out, extraEntries(rep, extraWords)...), absentEntry)
+}
+
+// An extraWord explains a column that not every report has.
+type extraWord struct {
+	head    string
+	entries []entry
+}
+
+// extraEntries are those of the columns that the report has.
+func extraEntries(rep *results.Report, all []extraWord) []entry {
+	var out []entry
+	for _, x := range all {
 		if hasColumn(rep, x.head) {
 			out = append(out, x.entries...)
 		}
 	}
-	return append(out, entry{num.Absent, "not measured, or in no more than half of the repetitions"})
+	return out
 }
 
-func hasColumn(rep *results.Report, head string) bool {
+var (
+	remoteOnly = []extraWord{
+		{"release\np50", []entry{{"release", "distributed: from the call of release to its return"}}},
+		{"\ntrips", []entry{{"trips", "distributed: round trips that an acquisition waited for (mean) / on the critical path of a handoff, the release's and those that the next holder began after it (median); counted, not assumed"}}},
+		{"com-\nmands", []entry{{"commands", "distributed: all requests to servers by acquisitions: acquiring, releasing, renewing, waiting, and operations that got no lock"}}},
+		{"time-\nouts", []entry{{"timeouts", "distributed: share of operations that got no lock in time; they are no acquisitions, and no figure of the row has them, their waits neither"}}},
+		{"dead-\nlocks", []entry{{"deadlocks", "distributed: transfers that waited for each other, in a repetition (median); notes say by which way out they ended"}}},
+		{"lost\nleases", []entry{{"lost leases", "distributed: leases that ended before they were released, in a repetition (median)"}}},
+		{"server\ncpu/op", []entry{{"server cpu/op", "distributed: processor time of the servers' containers by acquisitions"}}},
+	}
+	extraWords = []extraWord{
+		{"try\nfailed", []entry{{"try failed", "share of all operations that were tries and did not get the lock"}}},
+		{"timed\nout", []entry{{"timed out", "share of all operations that gave up waiting"}}},
+		{"back-\nlog", []entry{{"backlog", "open loop: share of all planned arrivals, from the warm-up on, that were not served at the stop; throughput is what arrived, unless the lock cannot keep up: it ranks nothing here"}}},
+		{"late\np99", []entry{{"late", "open loop: how late the harness itself was after waiting for a planned arrival; latencies contain it"}}},
+	}
+)
+
+func hasSection(rep *results.Report, is func(*results.Section) bool) bool {
 	for _, r := range rep.Runs {
-		for _, s := range r.Sections {
-			for i := range extras {
-				if extras[i].head == head && extras[i].shown(s) {
-					return true
-				}
-			}
+		if slices.ContainsFunc(r.Sections, is) {
+			return true
 		}
 	}
 	return false
+}
+
+func hasColumn(rep *results.Report, head string) bool {
+	return hasSection(rep, func(s *results.Section) bool {
+		return slices.ContainsFunc(columns(s), func(c column) bool { return c.head == head })
+	})
 }
 
 // clockShare says how much of a latency is the clock's.
@@ -75,6 +120,7 @@ var meanings = []entry{
 	{"skipped", "the lock or the machine cannot do this; not measured"},
 	{wordControl, "not a lock: what the measurement itself costs; never subtracted, never ranked"},
 	{wordExclusive, "has no read mode: read sections take the lock as writers do"},
+	{wordWritten, "distributed: a guarded or optimistic lock, judged by what was written: the final value against the writes that the service acknowledged, not by who believes to hold it"},
 	{results.MarkNoisy, fmt.Sprintf("the repetitions vary by more than %.0f %% (standard deviation by mean)", 100*results.NoisyCV)},
 	{results.MarkBimodal, "the repetitions fall into two groups by throughput; the median may lie in neither; a note says by which coherence mode of the machine (cost of moving a cache line)"},
 	{results.MarkOutliers, "repetitions far from the others by throughput or p99 of acquire (modified z-score on logarithms); they are part of all figures"},
@@ -98,6 +144,13 @@ var meanings = []entry{
 	{results.FlagBacklog, "arrivals came faster than they were served"},
 	{results.FlagDrain, "workers took long to leave after the stop"},
 	{results.FlagOverlap, "workers ran together for only a part of the interval"},
+	{results.FlagTimeouts, "distributed: operations got no lock in time; they count as no acquisitions"},
+	{results.FlagFallback, "distributed: sections ran without the lock after a time-out; they count as no acquisitions"},
+	{results.FlagLost, "distributed: leases ended before they were released"},
+	{results.FlagUnknown, "distributed: nobody knows the outcome of some requests, such as when a reply was lost"},
+	{results.FlagErrors, "distributed: operations failed otherwise: a connection was lost, a server answered with an error"},
+	{results.FlagOrphans, "distributed: a grant came after the caller had left, and was released"},
+	{results.FlagDeadlock, "distributed: workers held one key and waited for another's; a note says by which way out it ended"},
 	{results.FlagIdle, "an active worker did nothing in a load phase: the phase is too short for so many, or the lock starves them"},
 }
 
@@ -116,6 +169,7 @@ func legend(rep *results.Report) []entry {
 			}
 			used[wordControl] = used[wordControl] || c.Control
 			used[wordExclusive] = used[wordExclusive] || c.RW == "exclusive"
+			used[wordWritten] = used[wordWritten] || written(c) && c.Outcome != results.OutcomeViolation
 			if c.Outcome == results.OutcomeViolation || c.Outcome == results.OutcomeSkipped && c.OKReps == 0 {
 				continue // their marks are not shown
 			}

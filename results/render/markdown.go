@@ -37,8 +37,16 @@ func Markdown(w io.Writer, rep *results.Report) error {
 		for _, warning := range r.Warnings {
 			fmt.Fprintf(&b, "- **warning:** %s\n", escape(warning))
 		}
+		var said []string
 		for _, s := range r.Sections {
 			fmt.Fprintf(&b, "\n### %s\n\n", escape(title(s)))
+			var lines []string
+			if lines, said = serverLines(s, said); len(lines) > 0 {
+				for _, l := range lines {
+					fmt.Fprintf(&b, "- %s\n", escape(l))
+				}
+				b.WriteString("\n")
+			}
 			if err := grid(&b, sectionSheet(s), markdownGrid()); err != nil {
 				return err
 			}
@@ -63,6 +71,7 @@ func Markdown(w io.Writer, rep *results.Report) error {
 	if hasCells(rep) {
 		markdownEntries(&b, "Columns", glossary(rep))
 		markdownEntries(&b, "Marks (k/n: in k of n repetitions)", legend(rep))
+		markdownEntries(&b, "Locks", lockNotes(rep))
 		for _, r := range rep.Runs {
 			fmt.Fprintf(&b, "\n%s.\n", escape(ofRun(rep, r)+closing(r)))
 		}

@@ -29,7 +29,7 @@ func phaseGrids(s *results.Section) []sheet {
 	rows = slices.DeleteFunc(rows, func(c *results.CellSummary) bool { return len(c.Phases) != n })
 	var out []sheet
 	for from := 0; from < n; from += maxPhases {
-		g := sheet{name: s.Workload, cols: []column{{head: "lock", left: true, cell: func(c *results.CellSummary) string { return c.Lock }}}}
+		g := sheet{name: s.Workload, cols: []column{{head: "lock", left: true, cell: (*results.CellSummary).RowName}}}
 		for k := from; k < min(n, from+maxPhases); k++ {
 			head := fmt.Sprintf("phase %d\n%s", k+1, count(rows[0].Phases[k].Workers, "worker"))
 			g.cols = append(g.cols, column{head: head, cell: func(c *results.CellSummary) string { return rate(c.Phases[k].Throughput) }})

@@ -26,21 +26,10 @@ type column struct {
 // is a column only where it says something.
 func columns(s *results.Section) []column {
 	type metrics = results.Metrics
-	est := func(head string, get func(*metrics) *results.Estimate, text func(*results.Estimate) string) column {
-		return column{
-			head: head, cell: func(c *results.CellSummary) string { return text(get(&c.Metrics)) },
-			of: func(m *metrics) *float64 { return medianOf(get(m)) },
-		}
+	if s.Distributed() {
+		return remoteColumns(s)
 	}
-	throughput := func(m *metrics) *results.Estimate { return m.Throughput }
-	bounds := est("95 %\ninterval", throughput, interval)
-	bounds.of = func(m *metrics) *float64 { return lowerOf(m.Throughput) }
-	cols := []column{
-		{head: "lock", left: true, cell: func(c *results.CellSummary) string { return c.Lock }},
-		higher(est("through-\nput", throughput, rate)),
-		higher(bounds),
-	}
-	cols = append(cols, spreadColumns()...)
+	cols := append(speedColumns(), spreadColumns()...)
 	cols = append(cols, []column{
 		est("time\n/op", func(m *metrics) *results.Estimate { return m.WallNS }, medianSpan),
 		est("cpu\n/op", func(m *metrics) *results.Estimate { return m.CPUNS }, medianSpan),
@@ -54,15 +43,44 @@ func columns(s *results.Section) []column {
 		est("handoff\np50", func(m *metrics) *results.Estimate { return m.HandoffP50 }, medianSpan),
 		est("con-\ntended", func(m *metrics) *results.Estimate { return m.Contended }, percent),
 	}...)
-	for _, x := range extras {
-		if x.shown(s) {
-			cols = append(cols, est(x.head, x.of, x.text))
+	return append(append(cols, extraColumns(s, extras)...), marksColumn(s))
+}
+
+// est is a column of the median of a figure.
+func est(head string, get func(*results.Metrics) *results.Estimate, text func(*results.Estimate) string) column {
+	return column{
+		head: head, cell: func(c *results.CellSummary) string { return text(get(&c.Metrics)) },
+		of: func(m *results.Metrics) *float64 { return medianOf(get(m)) },
+	}
+}
+
+// speedColumns are the lock and its throughput.
+func speedColumns() []column {
+	throughput := func(m *results.Metrics) *results.Estimate { return m.Throughput }
+	bounds := est("95 %\ninterval", throughput, interval)
+	bounds.of = func(m *results.Metrics) *float64 { return lowerOf(m.Throughput) }
+	return []column{
+		{head: "lock", left: true, cell: (*results.CellSummary).RowName},
+		higher(est("through-\nput", throughput, rate)),
+		higher(bounds),
+	}
+}
+
+func extraColumns(s *results.Section, all []extra) []column {
+	var out []column
+	for i := range all {
+		if x := &all[i]; x.shown(s) {
+			out = append(out, est(x.head, x.of, x.text))
 		}
 	}
+	return out
+}
+
+func marksColumn(s *results.Section) column {
 	shared := sharedMarks(s)
-	return append(cols, column{head: "\nmarks", left: true, cell: func(c *results.CellSummary) string {
+	return column{head: "\nmarks", left: true, cell: func(c *results.CellSummary) string {
 		return strings.Join(marksOf(s, c, shared), ", ")
-	}})
+	}}
 }
 
 func higher(c column) column {
@@ -129,6 +147,7 @@ func sharedMarks(s *results.Section) map[string]bool {
 const (
 	wordControl   = "control"
 	wordExclusive = "rw=exclusive"
+	wordWritten   = "by writes"
 )
 
 // Texts are cut at so many runes: the reason in a row, the reason on a line of
@@ -160,6 +179,9 @@ func marksOf(s *results.Section, c *results.CellSummary, shared map[string]bool)
 	}
 	if c.RW == "exclusive" {
 		words = append(words, wordExclusive)
+	}
+	if written(c) {
+		words = append(words, wordWritten)
 	}
 	for _, m := range c.Marks {
 		if !shared[m.Word] {
@@ -237,7 +259,7 @@ func alarms(s *results.Section) []string {
 	for _, c := range s.Cells {
 		switch c.Outcome {
 		case results.OutcomeViolation, results.OutcomeHang, results.OutcomeError:
-			line := fmt.Sprintf("%s: %s in %d of %s", c.Lock, strings.ToUpper(c.Outcome), c.WorstOf, count(c.Reps, "repetition"))
+			line := fmt.Sprintf("%s: %s in %d of %s", c.RowName(), strings.ToUpper(c.Outcome), c.WorstOf, count(c.Reps, "repetition"))
 			if c.Reason != "" {
 				reason := strings.TrimPrefix(strings.TrimSpace(c.Reason), c.Outcome+": ")
 				line += ": " + cut(reason, maxAlarm)

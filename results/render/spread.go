@@ -83,16 +83,16 @@ func notes(s *results.Section) []string {
 			continue
 		}
 		if c.Modes != nil {
-			all = append(all, fmt.Sprintf("%s is bimodal: %s, %s: %s", c.Lock, modeText(c.Modes.Slow), modeText(c.Modes.Fast), c.Modes.Cause()))
+			all = append(all, fmt.Sprintf("%s is bimodal: %s, %s: %s", c.RowName(), modeText(c.Modes.Slow), modeText(c.Modes.Fast), c.Modes.Cause()))
 		}
 		if len(c.Outliers) > 0 {
-			all = append(all, fmt.Sprintf("%s has outliers: %s", c.Lock, outlierText(c.Outliers)))
+			all = append(all, fmt.Sprintf("%s has outliers: %s", c.RowName(), outlierText(c.Outliers)))
 		}
 	}
 	if more := len(all) - maxNotes; more > 0 {
 		all = append(all[:maxNotes], fmt.Sprintf("and %d more; --format json has all", more))
 	}
-	return all
+	return append(countNotes(s), all...)
 }
 
 func modeText(m results.Mode) string {

@@ -46,6 +46,7 @@ func Table(w io.Writer, rep *results.Report) error {
 	if hasCells(rep) {
 		writeEntries(&b, "Columns", glossary(rep))
 		writeEntries(&b, "Marks (k/n: in k of n repetitions)", legend(rep))
+		writeEntries(&b, "Locks", lockNotes(rep))
 		b.WriteString("\n")
 		for _, r := range rep.Runs {
 			text := ofRun(rep, r) + closing(r) + "."
@@ -69,8 +70,14 @@ func tableRun(b *bytes.Buffer, r *results.RunReport) error {
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(b, "warning: %s\n", warning)
 	}
+	var said []string
 	for _, s := range r.Sections {
 		fmt.Fprintf(b, "\n%s\n", title(s))
+		var lines []string
+		lines, said = serverLines(s, said)
+		for _, l := range lines {
+			fmt.Fprintln(b, indented(l))
+		}
 		if err := grid(b, sectionSheet(s), plainGrid()); err != nil {
 			return err
 		}
@@ -78,8 +85,7 @@ func tableRun(b *bytes.Buffer, r *results.RunReport) error {
 			fmt.Fprintf(b, "!!! %s\n", a)
 		}
 		for _, n := range notes(s) {
-			text := fill(strings.SplitAfter("note: "+n, " "), maxColumns-2)
-			fmt.Fprintln(b, strings.ReplaceAll(text, "\n", "\n  "))
+			fmt.Fprintln(b, indented("note: "+n))
 		}
 		for i, g := range phaseGrids(s) {
 			if i == 0 {
@@ -91,6 +97,12 @@ func tableRun(b *bytes.Buffer, r *results.RunReport) error {
 		}
 	}
 	return nil
+}
+
+// indented breaks a line that is too long; what follows is set in.
+func indented(line string) string {
+	text := fill(strings.SplitAfter(line, " "), maxColumns-2)
+	return strings.ReplaceAll(text, "\n", "\n  ")
 }
 
 // doubts are the first few of the host's, and the number of the others.
@@ -156,10 +168,13 @@ type sheet struct {
 	cols  []column
 	rows  [][]string
 	marks bool // the last column has marks
+	// under: where text is plain, marks stand below the figures of their row, because
+	// these take the whole width.
+	under bool
 }
 
 func sectionSheet(s *results.Section) sheet {
-	g := sheet{name: s.Workload, cols: columns(s), marks: true}
+	g := sheet{name: s.Workload, cols: columns(s), marks: true, under: s.Distributed()}
 	for _, c := range cells(s) {
 		g.rows = append(g.rows, row(g.cols, c))
 	}
@@ -196,6 +211,9 @@ func plainGrid() gridStyle {
 
 // grid draws a sheet.
 func grid(w io.Writer, g sheet, style gridStyle) error {
+	if g.under && style.plain {
+		return gridUnder(w, g, style)
+	}
 	var heads []string
 	var aligns []tw.Align
 	for _, c := range g.cols {
@@ -243,6 +261,33 @@ func grid(w io.Writer, g sheet, style gridStyle) error {
 			}
 			head = max(head, utf8.RuneCountInString(line))
 			line += "\n"
+		}
+		if _, err := io.WriteString(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gridUnder draws a sheet without its last column, whose texts stand below their rows.
+func gridUnder(w io.Writer, g sheet, style gridStyle) error {
+	last := len(g.cols) - 1
+	bare := sheet{name: g.name, cols: g.cols[:last]}
+	for _, r := range g.rows {
+		bare.rows = append(bare.rows, r[:last])
+	}
+	var b bytes.Buffer
+	if err := grid(&b, bare, style); err != nil {
+		return err
+	}
+	lines := slices.Collect(strings.Lines(b.String()))
+	head := len(lines) - len(g.rows) // each row is one line
+	for i, line := range lines {
+		if i >= head {
+			if marks := g.rows[i-head][last]; marks != "" {
+				text := fill(strings.SplitAfter(marks, " "), maxColumns-4)
+				line += "    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n"
+			}
 		}
 		if _, err := io.WriteString(w, line); err != nil {
 			return err
