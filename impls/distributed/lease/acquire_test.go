@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lockbench/impls/distributed/lease"
 	"lockbench/lock"
 )
 
@@ -39,7 +38,7 @@ func TestLeaving(t *testing.T) {
 				}
 				f.sent, f.answered = c.sent, c.answered
 				var m lock.Meter
-				cl := lease.New(f, &m)
+				cl := newClient(t, f, &m)
 				ctx, cancel := context.WithTimeout(t.Context(), seconds(c.at)[0])
 				defer cancel()
 				l, err := cl.Acquire(ctx, "k", opts())
@@ -76,7 +75,7 @@ func TestOrphanThatCannotBeGivenBack(t *testing.T) {
 		f.answered = deaf("acquire", 3*time.Second)
 		f.sent = delay("release", time.Hour) // until its context ends
 		var m lock.Meter
-		c := lease.New(f, &m)
+		c := newClient(t, f, &m)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := c.Acquire(ctx, "k", opts()); !errors.Is(err, lock.ErrUnknown) {
@@ -97,7 +96,7 @@ func TestOrphanThatCannotBeGivenBack(t *testing.T) {
 func TestTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		o := opts()
 		o.Try = true
 		l := acquire(t, c, "k", o)
@@ -119,7 +118,7 @@ func TestTry(t *testing.T) {
 func TestTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		a, b := lease.New(f, nil), lease.New(f, nil)
+		a, b := newClient(t, f, nil), newClient(t, f, nil)
 		o := opts()
 		o.Renew = false
 		last := uint64(0)
@@ -148,7 +147,7 @@ func TestReleaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		var m lock.Meter
-		c := lease.New(f, &m)
+		c := newClient(t, f, &m)
 		o := opts()
 		o.Renew = false
 		l := acquire(t, c, "k", o)
@@ -185,7 +184,7 @@ func TestReleaseHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.answered = deaf("release", 2*time.Second)
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		l := acquire(t, c, "k", opts())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

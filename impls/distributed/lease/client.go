@@ -12,8 +12,9 @@ import (
 
 // Client makes a lock.Leaser of a driver.
 type Client struct {
-	d     Driver
-	meter *lock.Meter
+	d      Driver
+	inline bool // d is Inline
+	meter  *lock.Meter
 
 	mu     sync.Mutex
 	owners map[ownedKey]*owned
@@ -24,6 +25,8 @@ type Client struct {
 	running sync.WaitGroup
 	quit    context.CancelFunc
 	done    context.Context // ends when Close begins
+
+	work chan func() // to goroutines that wait for some: see spawn
 
 	ending   sync.Once
 	closeErr error
@@ -42,7 +45,8 @@ type owned struct {
 // New returns a Leaser over the driver, which it owns. A lock that offers extras
 // (lock.Preparer, lock.Valuer, lock.MinTTL) embeds it.
 func New(d Driver, m *lock.Meter) *Client {
-	c := &Client{d: d, meter: m, owners: map[ownedKey]*owned{}}
+	c := &Client{d: d, meter: m, owners: map[ownedKey]*owned{}, work: make(chan func())}
+	_, c.inline = d.(Inline)
 	c.done, c.quit = context.WithCancel(context.Background())
 	return c
 }

@@ -22,7 +22,7 @@ func TestCloseEndsAcquisitions(t *testing.T) {
 			return nil
 		}
 		var m lock.Meter
-		c := lease.New(f, &m)
+		c := newClient(t, f, &m)
 		l := acquire(t, c, "a", opts())
 		errs := make(chan error, 2)
 		go func() { _, err := c.Acquire(t.Context(), "b", opts()); errs <- err }()
@@ -57,7 +57,7 @@ func TestCloseEndsAcquisitions(t *testing.T) {
 func TestCloseWithLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		l := acquire(t, c, "k", opts())
 		time.Sleep(2500 * time.Millisecond)
 		if err := c.Close(); err != nil {
@@ -86,7 +86,7 @@ func TestCloseWithLease(t *testing.T) {
 func TestReleaseAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		l := acquire(t, c, "k", opts())
 		c.Close()
 		if err := l.Release(t.Context()); !errors.Is(err, lock.ErrUnknown) || !errors.Is(err, lease.ErrClosed) {
@@ -101,7 +101,7 @@ func TestCloseDuringRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.sent = delay("renew", time.Hour)
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		acquire(t, c, "k", opts())
 		time.Sleep(2100 * time.Millisecond)
 		c.Close()
@@ -118,7 +118,7 @@ func TestCloseDoesNotHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.answered = deaf("acquire", time.Hour)
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		go c.Acquire(t.Context(), "k", opts())
 		synctest.Wait()
 		c.Close()

@@ -42,6 +42,27 @@ type Driver interface {
 	Close() error
 }
 
+// Inline is a Driver whose Acquire and Release are called on the caller's goroutine,
+// with the caller's context: a round trip less of goroutines waking each other, which costs
+// tens of microseconds a pair on a machine that also runs the server. It has
+// more to see to by itself:
+//
+//   - Acquire and Release return at once when ctx ends, also while a reply is awaited
+//     (an own lock; a library's adapter returns when the library does). What was under way is
+//     cleaned up in the background: Acquire returns lock.ErrUnknown (lock.ErrNotAcquired if surely
+//     nothing was won), and a grant that comes late is released and counted with Meter.Orphan.
+//   - Release ends within max(TTL, 1 s) even if ctx does not.
+//   - Close ends what is under way: the driver's Close may be called meanwhile, after a
+//     grace. Rest returns when the client closes.
+//
+// A grant that Acquire returns although ctx has ended is given back by the kit, and counted
+// as an orphan.
+type Inline interface {
+	Driver
+	// Inline marks the driver; it is not called.
+	Inline()
+}
+
 // Renewer is a Driver whose grants can be extended one by one.
 type Renewer interface {
 	// Renew extends the grant and returns the TTL that was granted.

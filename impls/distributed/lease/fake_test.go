@@ -229,3 +229,12 @@ func seconds(ss ...float64) []time.Duration {
 	}
 	return ds
 }
+
+// newClient is a client that the test's end closes: goroutines that a client keeps for
+// its next call end with it.
+func newClient(t testing.TB, d lease.Driver, m *lock.Meter) *lease.Client {
+	t.Helper()
+	c := lease.New(d, m)
+	t.Cleanup(func() { _ = c.Close() }) // a test of Close looks at its error
+	return c
+}

@@ -135,13 +135,17 @@ func (c *Client) release(ctx context.Context, h *held) error {
 	if !c.begin() {
 		return fmt.Errorf("%w: %w", lock.ErrUnknown, ErrClosed)
 	}
+	if c.inline {
+		defer c.running.Done()
+		return c.d.Release(ctx, h.grant)
+	}
 	reply := make(chan error, 1)
-	go func() {
+	c.spawn(func() {
 		defer c.running.Done()
 		dctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.releaseWithin)
 		defer cancel()
 		reply <- c.d.Release(dctx, h.grant)
-	}()
+	})
 	select {
 	case err := <-reply:
 		return err

@@ -35,7 +35,7 @@ func TestIdle(t *testing.T) {
 	for idle, want := range map[bool]error{true: lock.ErrNotAcquired, false: lock.ErrUnknown} {
 		synctest.Test(t, func(t *testing.T) {
 			n := &napper{idle, make(chan bool, 1)}
-			c := lease.New(n, nil)
+			c := newClient(t, n, nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			got := make(chan error)
 			go func() {

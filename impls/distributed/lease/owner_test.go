@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lockbench/impls/distributed/lease"
 	"lockbench/lock"
 )
 
@@ -23,7 +22,7 @@ func TestReentrant(t *testing.T) {
 	for _, order := range [][]int{{2, 1, 0}, {0, 1, 2}, {1, 0, 2}} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
-			c := lease.New(f, nil)
+			c := newClient(t, f, nil)
 			var ls []lock.Lease
 			for range 3 {
 				ls = append(ls, acquire(t, c, "k", owned("me")))
@@ -70,7 +69,7 @@ func TestReentrant(t *testing.T) {
 func TestOwnersAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		l := acquire(t, c, "a", owned("me"))
 		acquire(t, c, "b", owned("me")).Release(t.Context())
 		for _, o := range []lock.AcquireOptions{owned("you"), opts()} {
@@ -91,7 +90,7 @@ func TestOwnersAreApart(t *testing.T) {
 func TestLostIsNotReentered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		o := owned("me")
 		o.Renew = false
 		old, again := acquire(t, c, "k", o), acquire(t, c, "k", o)
@@ -125,7 +124,7 @@ func TestOwnerArrivesTwice(t *testing.T) {
 	for _, gives := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake()
-			c := lease.New(f, nil)
+			c := newClient(t, f, nil)
 			other := acquire(t, c, "k", opts())
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()

@@ -42,14 +42,23 @@ func Rest(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	if !Idle(ctx) {
 		return fmt.Errorf("%w: %w", lock.ErrNotAcquired, context.Canceled)
 	}
+	var quit <-chan struct{} // of an inline call
+	if k, _ := ctx.Value(callKey{}).(*call); k != nil {
+		quit = k.quit
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-wake:
 	case <-ctx.Done():
+	case <-quit:
+		return fmt.Errorf("%w: %w", lock.ErrNotAcquired, ErrClosed)
 	}
-	if !Busy(ctx) || ctx.Err() != nil {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
+	}
+	if !Busy(ctx) {
 		return fmt.Errorf("%w: %w", lock.ErrNotAcquired, context.Canceled)
 	}
 	return nil

@@ -55,7 +55,7 @@ func TestPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		f.keys["k"] = entry{1000, time.Now().Add(100 * time.Millisecond)}
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		o := opts()
 		o.Wait = lock.WaitPolicy{Min: 10 * time.Millisecond, Max: 40 * time.Millisecond}
 		tr := lock.NewTrace()

@@ -76,7 +76,7 @@ func TestRenewal(t *testing.T) {
 				f := newFake()
 				f.sent, f.answered = c.sent, c.answered
 				var m lock.Meter
-				cl := lease.New(f, &m)
+				cl := newClient(t, f, &m)
 				o := opts()
 				o.Renew = !c.noRenew
 				l := acquire(t, cl, "k", o)
@@ -109,7 +109,7 @@ func TestRenewal(t *testing.T) {
 func TestRenewalRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		c := lease.New(f, nil)
+		c := newClient(t, f, nil)
 		l := acquire(t, c, "k", opts())
 		f.mu.Lock()
 		delete(f.keys, "k") // as a server does that restarts without its data
@@ -130,7 +130,7 @@ func TestRenewalsEndWithRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		var m lock.Meter
-		c := lease.New(f, &m)
+		c := newClient(t, f, &m)
 		l := acquire(t, c, "k", opts())
 		time.Sleep(3 * time.Second)
 		if err := l.Release(t.Context()); err != nil {
@@ -165,7 +165,7 @@ func TestSession(t *testing.T) {
 		f := newFake()
 		f.session = lease.Session()
 		var m lock.Meter
-		c := lease.New(f, &m)
+		c := newClient(t, f, &m)
 		a, b := acquire(t, c, "a", opts()), acquire(t, c, "b", opts())
 		if _, ok := a.ValidUntil(); ok || isLost(a) {
 			t.Fatal("a session has no deadline")
@@ -207,7 +207,7 @@ func TestGrantThatIsOver(t *testing.T) {
 						return nil
 					}
 				}
-				c := lease.New(f, nil)
+				c := newClient(t, f, nil)
 				if l, err := c.Acquire(t.Context(), "k", opts()); !errors.Is(err, want) {
 					t.Errorf("acquire: %v, %v; want %v", l, err, want)
 				}
