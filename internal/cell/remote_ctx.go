@@ -4,28 +4,27 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"lockbench/internal/clock"
 )
 
-// waitCtx is the context of one worker's acquisitions. It is used for one after the
-// other until it ends, and then replaced, so that an operation that need not wait costs
-// no timer and no channel.
+// waitCtx makes the contexts of one worker's acquisitions. One context serves one
+// acquisition after the other until it is ended, and is then replaced, so that an
+// operation that need not wait costs no timer and no allocation. It is one of the standard
+// library's: others that derive from it need no goroutine to see its end.
 //
 //	idle --begin--> armed --finish--> idle
-//	armed --expire, halt--> ended --finish--> idle, with a new channel
+//	armed --expire, halt, cancel--> ended --finish--> idle, with a new context
 //
-// word is deadline<<1 | 0 while armed, on the shared clock; idle and ended otherwise.
-// Who ends it takes it by compare-and-swap, so that an operation that finishes at the
-// same instant is not mistaken for the next one.
+// word is the deadline on the shared clock while armed; idle or ended otherwise. Who ends the
+// operation takes the word by compare-and-swap, so that one that finishes at the same
+// instant is not mistaken for the next one.
 type waitCtx struct {
-	context.Context
 	word   atomic.Int64
-	mu     sync.Mutex
-	done   chan struct{}
-	err    error
 	halted atomic.Bool
+
+	mu      sync.Mutex // of what follows, while the word is ended
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	expired bool // the time-out ended it
 }
 
 const (
@@ -34,31 +33,32 @@ const (
 )
 
 func newWaitCtx() *waitCtx {
-	c := &waitCtx{Context: context.Background(), done: make(chan struct{})}
+	c := &waitCtx{}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.word.Store(idle)
 	return c
 }
 
-// begin arms the context for an operation that may wait until the deadline. It
-// returns false after halt, unless the operation is to outlive it.
-func (c *waitCtx) begin(deadline int64, outlives bool) bool {
-	c.word.Store(deadline << 1)
+// begin arms the context for an operation that may wait until the deadline, and returns
+// it. ok is false after halt, unless the operation is to outlive that.
+func (c *waitCtx) begin(deadline int64, outlives bool) (ctx context.Context, ok bool) {
+	c.word.Store(deadline)
 	if !c.halted.Load() || outlives {
-		return true
+		return c.ctx, true
 	}
 	c.finish()
-	return false
+	return nil, false
 }
 
-// finish disarms it and reports whether it had been ended by the time-out or
+// finish disarms it and reports whether the operation was ended by the time-out, or
 // otherwise.
 func (c *waitCtx) finish() (expired, halted bool) {
 	for {
 		w := c.word.Load()
 		if w == ended {
 			c.mu.Lock()
-			expired = c.err == context.DeadlineExceeded
-			c.done, c.err = make(chan struct{}), nil
+			expired, c.expired = c.expired, false
+			c.ctx, c.cancel = context.WithCancelCause(context.Background())
 			c.mu.Unlock()
 			c.word.Store(idle)
 			return expired, !expired
@@ -70,59 +70,41 @@ func (c *waitCtx) finish() (expired, halted bool) {
 }
 
 // due reports whether the deadline of the operation under way has passed.
-func (c *waitCtx) due(now int64) bool { w := c.word.Load(); return w >= 0 && now >= w>>1 }
+func (c *waitCtx) due(now int64) bool { w := c.word.Load(); return w >= 0 && now >= w }
 
 // expire ends the operation if its deadline has passed.
 func (c *waitCtx) expire(now int64) {
-	if w := c.word.Load(); w >= 0 && now >= w>>1 {
-		c.end(w, context.DeadlineExceeded)
+	if w := c.word.Load(); w >= 0 && now >= w {
+		c.end(w, true)
 	}
 }
 
-// halt ends the operation, and all later ones that do not outlive it.
+// halt ends the operation, and all later ones that do not outlive it. spare leaves the
+// one under way alone.
 func (c *waitCtx) halt(spare bool) {
 	c.halted.Store(true)
 	if w := c.word.Load(); w >= 0 && !spare {
-		c.end(w, context.Canceled)
+		c.end(w, false)
 	}
 }
 
-// cancel ends the operation that is under way, if there is one.
-func (c *waitCtx) cancel() {
+// interrupt ends the operation that is under way, if there is one.
+func (c *waitCtx) interrupt() {
 	if w := c.word.Load(); w >= 0 {
-		c.end(w, context.Canceled)
+		c.end(w, false)
 	}
 }
 
-func (c *waitCtx) end(w int64, err error) {
+func (c *waitCtx) end(w int64, expired bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.word.CompareAndSwap(w, ended) {
 		return
 	}
-	c.err = err
-	close(c.done)
-}
-
-// Done implements context.Context.
-func (c *waitCtx) Done() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.done
-}
-
-// Err implements context.Context.
-func (c *waitCtx) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
-}
-
-// Deadline implements context.Context.
-func (c *waitCtx) Deadline() (time.Time, bool) {
-	w := c.word.Load()
-	if w < 0 {
-		return time.Time{}, false
+	c.expired = expired
+	cause := context.Canceled
+	if expired {
+		cause = context.DeadlineExceeded
 	}
-	return time.Now().Add(time.Duration(w>>1 - clock.Shared())), true
+	c.cancel(cause)
 }

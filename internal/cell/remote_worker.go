@@ -228,13 +228,14 @@ func (w *rworker) acquire(key int, kind loop.Kind, from int64, second bool) (*gr
 	}
 	for {
 		called := clock.Shared()
-		if !w.ctx.begin(called+limit, second) {
+		ctx, ok := w.ctx.begin(called+limit, second)
+		if !ok {
 			w.open(from)
 			return nil, halted
 		}
 		trace := lock.NewTrace()
 		w.r.arena.Waiting(w.id, key)
-		l, err := w.r.leaser.Acquire(lock.WithTrace(w.ctx, trace), w.r.keys[key], o)
+		l, err := w.r.leaser.Acquire(lock.WithTrace(ctx, trace), w.r.keys[key], o)
 		expired, stopped := w.ctx.finish()
 		now := clock.Shared()
 		if err == nil {

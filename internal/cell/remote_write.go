@@ -39,11 +39,12 @@ func (w *rworker) settle(key int, delta int64, released, applied error) {
 // update is the operation of an optimistic lock.
 func (w *rworker) update(key int, from int64) {
 	called := clock.Shared()
-	if !w.ctx.begin(called+w.r.r.AcquireTimeoutNS, false) {
+	ctx, ok := w.ctx.begin(called+w.r.r.AcquireTimeoutNS, false)
+	if !ok {
 		return
 	}
 	trace := lock.NewTrace()
-	attempts, err := w.r.opt.Update(lock.WithTrace(w.ctx, trace), w.r.keys[key], func(v int64) int64 {
+	attempts, err := w.r.opt.Update(lock.WithTrace(ctx, trace), w.r.keys[key], func(v int64) int64 {
 		w.wait(w.t.Section[w.n%len(w.t.Section)], nil)
 		return v + 1
 	})
@@ -171,7 +172,7 @@ func (w *rworker) watch(a *grant, second int) (deadlocked func() bool) {
 			return
 		}
 		circle := w.r.arena.Cycle(w.id, second) != nil
-		w.ctx.cancel()
+		w.ctx.interrupt()
 		out <- circle
 	}()
 	return func() bool { close(quit); return <-out }
