@@ -55,7 +55,7 @@ func planTable(w io.Writer, p *engine.Plan) error {
 			skipped++
 			what = "skipped: " + c.Skip
 		}
-		rows = append(rows, []string{c.Name, fmt.Sprint(c.Workers), fmt.Sprint(c.Cores), c.Dispatch, what})
+		rows = append(rows, []string{c.Name, fmt.Sprint(c.AllWorkers()), fmt.Sprint(c.Cores), c.Dispatch, what})
 	}
 	if err := plainTable(w, []string{"cell", "workers", "cores", "dispatch", "repetitions"}, rows); err != nil {
 		return err
@@ -99,7 +99,7 @@ func planJSON(w io.Writer, p *engine.Plan) error {
 		Known      bool        `json:"estimate_complete"`
 	}{Spec: p.Spec, EstimateNS: int64(d), Known: ok}
 	for _, c := range p.Cells {
-		out.Cells = append(out.Cells, cellJSON{c.Name, c.Lock.Name, c.Workload.Name, c.Workers, c.Cores, c.CPUs, c.Dispatch, c.Skip})
+		out.Cells = append(out.Cells, cellJSON{c.Name, c.Lock.Name, c.Workload.Name, c.AllWorkers(), c.Cores, c.CPUs, c.Dispatch, c.Skip})
 	}
 	for _, s := range p.Steps {
 		out.Steps = append(out.Steps, stepJSON{s.Cell.Name, s.Rep, s.Seed})

@@ -35,7 +35,7 @@ type Cell struct {
 	Lock     lock.Info
 	Runner   string // program that runs it; empty: this one
 	Workload workloads.Spec
-	Workers  int
+	Workers  int // of each child
 	Cores    int
 	CPUs     []int // the affinity mask, sorted
 	PinCPUs  []int // in the order of the workers; empty: unpinned
@@ -43,6 +43,9 @@ type Cell struct {
 	Place    *Place // of a distributed lock; nil: it is in-process
 	Skip     string // why it cannot be run; empty: it can
 }
+
+// AllWorkers is the number of workers of all children that make the cell.
+func (c *Cell) AllWorkers() int { return c.Workers * c.clients() }
 
 // clients is the number of children that make the cell.
 func (c *Cell) clients() int {
@@ -316,6 +319,9 @@ func stepSeed(seed uint64, c *Cell, rep int) uint64 {
 // estimate: starting the child, two coherence measurements, ending.
 const stepOverhead = 18 * time.Millisecond
 
+// serversTime is what bringing servers up and removing them takes, for the estimate.
+const serversTime = 4 * time.Second
+
 // remoteOverhead is what a client process adds: it dials, and ends its session.
 const remoteOverhead = 25 * time.Millisecond
 
@@ -334,6 +340,9 @@ func (p *Plan) Estimate() (d time.Duration, ok bool) {
 	d = calibrationTime
 	for _, s := range p.Steps {
 		d += p.stepTime(s.Cell)
+	}
+	if slices.ContainsFunc(p.Cells, func(c *Cell) bool { return c.Place != nil && c.Skip == "" && !c.Lock.Control }) {
+		d += serversTime
 	}
 	return d, p.Spec.Ops == 0
 }

@@ -157,6 +157,9 @@ func (m Machine) services() []string {
 // topologies returns those that a lock is to be measured on: of those asked for the
 // ones of its services, else the first of its first service.
 func (s Spec) topologies(i lock.Info, m Machine) []Topology {
+	if i.Control {
+		return []Topology{{Name: lock.ServiceNone, Service: lock.ServiceNone}}
+	}
 	service := i.Remote.Services[0]
 	if url := s.Remote.Backends[service]; url != "" && url != "tc" {
 		return []Topology{{Name: GivenTopology, Service: service}}
@@ -222,7 +225,7 @@ func (s Spec) remoteSkip(c *Cell) string {
 		return "client processes are not pinned"
 	case s.Remote.Fence && !x.Fences && !x.AlwaysFences && !i.Control:
 		return "has no fencing token"
-	case s.Remote.Depth > 1 && !x.Reentrant:
+	case s.Remote.Depth > 1 && !x.Reentrant && !i.Control:
 		return "is not reentrant"
 	case optimistic && (w.Try > 0 || w.Timed > 0 || w.Order != "" || s.Remote.Depth > 1):
 		return "holds no lock: there is nothing to try, to wait for or to reenter"
