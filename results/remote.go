@@ -149,14 +149,18 @@ func (s *Sample) validateRemote(c *checker) {
 	}
 }
 
-// ofRemote takes a figure of a distributed lock's sample.
-func ofRemote(get func(*Remote) (float64, bool)) func(*Sample) (float64, bool) {
+// ofRemoteSample takes a figure of a distributed lock's sample, ofRemote one of its Remote.
+func ofRemoteSample(get func(*Sample) (float64, bool)) func(*Sample) (float64, bool) {
 	return func(s *Sample) (float64, bool) {
 		if s.Remote == nil {
 			return 0, false
 		}
-		return get(s.Remote)
+		return get(s)
 	}
+}
+
+func ofRemote(get func(*Remote) (float64, bool)) func(*Sample) (float64, bool) {
+	return ofRemoteSample(func(s *Sample) (float64, bool) { return get(s.Remote) })
 }
 
 // remoteMetrics are the metrics that only distributed locks have.
@@ -170,15 +174,12 @@ func remoteMetrics() []Metric {
 			return 0, false
 		})
 	}
-	share := func(get func(*Remote) int64) func(*Sample) (float64, bool) {
-		return func(s *Sample) (float64, bool) {
-			if s.Remote == nil {
-				return 0, false
-			}
-			n := get(s.Remote)
-			return shareOf(n, s.Ops+s.Remote.Timeouts+s.Remote.GaveUp+s.Remote.Errors+s.Remote.Unknown)
-		}
-	}
+	// Of those that got it, or did not in time. What failed otherwise is not known to
+	// have waited.
+	timeouts := ofRemoteSample(func(s *Sample) (float64, bool) {
+		n := s.Remote.Timeouts + s.Remote.GaveUp
+		return shareOf(n, s.Ops+n)
+	})
 	return []Metric{
 		{"release_p50_ns", "ns", Lower, "distributed: median time of a release",
 			ofLatency(release, func(l *Latency) int64 { return l.P50 }), func(m *Metrics) **Estimate { return &m.ReleaseP50 }},
@@ -195,7 +196,7 @@ func remoteMetrics() []Metric {
 		{"server_cpu_ns_per_op", "ns", Lower, "distributed: processor time of the servers by acquisition",
 			pointer(func(r *Remote) *float64 { return r.ServerCPUNSPerOp }), func(m *Metrics) **Estimate { return &m.ServerCPU }},
 		{"timeouts_pct", "%", Lower, "distributed: operations that got no lock in time",
-			share(func(r *Remote) int64 { return r.Timeouts + r.GaveUp }), func(m *Metrics) **Estimate { return &m.Timeouts }},
+			timeouts, func(m *Metrics) **Estimate { return &m.Timeouts }},
 		{"lost_leases", "", Lower, "distributed: leases that ended before they were released",
 			ofRemote(func(r *Remote) (float64, bool) { return float64(r.LostLeases), true }), func(m *Metrics) **Estimate { return &m.LostLeases }},
 		{"orphans", "", Lower, "distributed: grants that came after the caller had left",

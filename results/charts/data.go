@@ -46,7 +46,7 @@ func (i identity) bar() string {
 func identify(r *results.RunReport) map[string]identity {
 	ids := map[string]identity{}
 	for _, c := range r.Cells() {
-		ids[c.Lock] = identity{name: c.Lock, family: c.Family, control: c.Control}
+		ids[c.RowName()] = identity{name: c.RowName(), family: c.Family, control: c.Control}
 	}
 	order := slices.SortedFunc(maps.Values(ids), func(a, b identity) int {
 		return cmp.Or(strings.Compare(a.family, b.family), strings.Compare(a.name, b.name))
@@ -75,10 +75,12 @@ func samplesOf(r *results.RunReport) map[*results.CellSummary][]*results.Sample 
 }
 
 // A group is the sections that differ in the number of workers alone, by that
-// number.
+// number; of distributed locks perhaps in the number of clients, which the workers grow
+// with.
 type group struct {
 	workload string
 	setting  string // what is not the usual case: "pinned compact"
+	each     int    // workers of each of the clients, where their number differs; else 0
 	sections []*results.Section
 }
 
@@ -92,10 +94,18 @@ func (g *group) title(what string, s *results.Section) string {
 			t += fmt.Sprintf(" on %s", num.Count(s.Cores, "core"))
 		}
 	}
-	if g.setting != "" {
-		t += ", " + g.setting
+	if set := g.settingOf(s); set != "" {
+		t += ", " + set
 	}
 	return t
+}
+
+// settingOf is that of the group, or of one of its sections.
+func (g *group) settingOf(s *results.Section) string {
+	if s == nil || g.each == 0 {
+		return g.setting
+	}
+	return setting(s)
 }
 
 func (g *group) name(what string, s *results.Section) string {
@@ -103,7 +113,7 @@ func (g *group) name(what string, s *results.Section) string {
 	if s != nil {
 		t += fmt.Sprintf("-%dw", s.Workers)
 	}
-	return t + "-" + g.setting
+	return t + "-" + g.settingOf(s)
 }
 
 func workers(n int) string { return num.Count(n, "worker") }
@@ -112,14 +122,18 @@ func workers(n int) string { return num.Count(n, "worker") }
 // workers but another number of cores begin another group.
 func groups(r *results.RunReport) []*group {
 	var out []*group
+	each := perClient(r)
 	for _, s := range r.Sections {
-		set := setting(s)
+		set, n := setting(s), each[s]
+		if n > 0 {
+			set = withoutClients(s)
+		}
 		i := slices.IndexFunc(out, func(g *group) bool {
-			return g.workload == s.Workload && g.setting == set &&
+			return g.workload == s.Workload && g.setting == set && g.each == n &&
 				!slices.ContainsFunc(g.sections, func(o *results.Section) bool { return o.Workers == s.Workers })
 		})
 		if i < 0 {
-			out, i = append(out, &group{workload: s.Workload, setting: set}), len(out)
+			out, i = append(out, &group{workload: s.Workload, setting: set, each: n}), len(out)
 		}
 		out[i].sections = append(out[i].sections, s)
 	}
@@ -127,6 +141,38 @@ func groups(r *results.RunReport) []*group {
 		slices.SortStableFunc(g.sections, func(a, b *results.Section) int { return cmp.Compare(a.Workers, b.Workers) })
 	}
 	return out
+}
+
+// perClient finds the sections of distributed locks in which the number of clients
+// grows and that of each client's workers stays: throughput is then drawn against all
+// workers together. Where both vary, a group has one number of clients, like its title.
+func perClient(r *results.RunReport) map[*results.Section]int {
+	type place struct{ workload, setting string }
+	clients, each := map[place]map[int]bool{}, map[place]map[int]bool{}
+	at := func(s *results.Section) place { return place{s.Workload, withoutClients(s)} }
+	for _, s := range r.Sections {
+		if !s.Distributed() || s.Clients < 1 || s.Workers%s.Clients != 0 {
+			continue
+		}
+		p := at(s)
+		if clients[p] == nil {
+			clients[p], each[p] = map[int]bool{}, map[int]bool{}
+		}
+		clients[p][s.Clients], each[p][s.Workers/s.Clients] = true, true
+	}
+	out := map[*results.Section]int{}
+	for _, s := range r.Sections {
+		if p := at(s); s.Distributed() && len(clients[p]) > 1 && len(each[p]) == 1 && s.Workers%s.Clients == 0 {
+			out[s] = s.Workers / s.Clients
+		}
+	}
+	return out
+}
+
+func withoutClients(s *results.Section) string {
+	one := *s
+	one.Clients = 1
+	return setting(&one)
 }
 
 func setting(s *results.Section) string {
@@ -143,7 +189,7 @@ func setting(s *results.Section) string {
 func absences(sections []*results.Section, drawn func(*results.CellSummary) bool, why string) []string {
 	var not, part reasons
 	for _, c := range cellsOf(sections) {
-		name := c.Lock
+		name := c.RowName()
 		if len(sections) > 1 {
 			name += " with " + workers(c.Workers)
 		}
@@ -203,8 +249,8 @@ func cellsOf(sections []*results.Section) []*results.CellSummary {
 func controls(sections []*results.Section) []string {
 	var names []string
 	for _, c := range cellsOf(sections) {
-		if c.Control && c.Ranked() && !slices.Contains(names, c.Lock) {
-			names = append(names, c.Lock)
+		if c.Control && c.Ranked() && !slices.Contains(names, c.RowName()) {
+			names = append(names, c.RowName())
 		}
 	}
 	switch len(names) {

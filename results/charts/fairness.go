@@ -23,7 +23,7 @@ func (b *builder) fairness(g *group, s *results.Section) error {
 	lowest := 1.0
 	for _, c := range s.Cells {
 		if has(c) {
-			cells, names, medians = append(cells, c), append(names, c.Lock), append(medians, c.Metrics.Throughput.Median)
+			cells, names, medians = append(cells, c), append(names, c.RowName()), append(medians, c.Metrics.Throughput.Median)
 			lowest = min(lowest, c.Metrics.Jain.Median)
 		}
 	}
@@ -39,14 +39,14 @@ func (b *builder) fairness(g *group, s *results.Section) error {
 		c.say("hint", "fast and fair ↗", p.box.Right, p.box.Top-8, true)
 		step := min(20, (p.box.Bottom-p.box.Top-20)/max(1, len(cells)))
 		for i, cell := range cells {
-			id, m := b.ids[cell.Lock], &cell.Metrics
+			id, m := b.ids[cell.RowName()], &cell.Metrics
 			at, y := p.at(m.Throughput.Median, m.Jain.Median)
-			title := fmt.Sprintf("%s: %s, Jain's index %s", cell.Lock, num.Rate(m.Throughput.Median), num.Three(m.Jain.Median))
+			title := fmt.Sprintf("%s: %s, Jain's index %s", cell.RowName(), num.Rate(m.Throughput.Median), num.Three(m.Jain.Median))
 			row := p.box.Top + 24 + i*step
 			c.titled(title, func() {
 				c.mark(id.mark(), id.shape, at, y)
 				c.mark(id.mark(), id.shape, p.box.Right+20, row)
-				c.say("name", fit(cell.Lock, c.room), p.box.Right+30, row+4, false)
+				c.say("name", fit(cell.RowName(), c.room), p.box.Right+30, row+4, false)
 			})
 		}
 	})

@@ -49,9 +49,25 @@ func isTick(inverse float64) bool {
 	return false
 }
 
+// A span is a time that is drawn by percentile.
+type span struct {
+	name, title, of, axis string
+	hist                  func(*results.CellSummary) *results.MergedHist
+}
+
+var acquireSpan = span{"latency", "Time to acquire by percentile", "acquisitions", "time from arrival to acquisition",
+	func(c *results.CellSummary) *results.MergedHist { return c.AcquireHist }}
+
+// remoteSpans are of distributed locks, where each is a way to a server and back.
+var remoteSpans = []span{
+	{"release", "Time to release by percentile", "releases", "time from the call of release to its return",
+		func(c *results.CellSummary) *results.MergedHist { return c.ReleaseHist }},
+	{"handoff", "Handoff by percentile", "handoffs", "time from a release to the next grant",
+		func(c *results.CellSummary) *results.MergedHist { return c.HandoffHist }},
+}
+
 // latencyLine is nil with fewer samples than the median needs.
-func latencyLine(c *results.CellSummary, id identity) *line {
-	h := c.AcquireHist
+func latencyLine(c *results.CellSummary, h *results.MergedHist, id identity) *line {
 	if h == nil {
 		return nil
 	}
@@ -66,20 +82,33 @@ func latencyLine(c *results.CellSummary, id identity) *line {
 		if p.marked {
 			word := fmt.Sprintf("p%s %s", strconv.FormatFloat(percentile(inv), 'f', -1, 64), num.Span(ns))
 			words = append(words, word)
-			p.title = c.Lock + ": " + word
+			p.title = c.RowName() + ": " + word
 		}
 		l.points = append(l.points, p)
 	}
 	if len(l.points) == 0 {
 		return nil
 	}
-	l.title = fmt.Sprintf("%s: %s; %d samples", c.Lock, strings.Join(words, ", "), h.Samples())
+	l.title = fmt.Sprintf("%s: %s; %d samples", c.RowName(), strings.Join(words, ", "), h.Samples())
 	return l
 }
 
-// latency draws the time to acquire by percentile, of all repetitions
-// together.
+// latency draws the time to acquire by percentile, of all repetitions together; of
+// distributed locks those to release and to hand over, too.
 func (b *builder) latency(g *group, s *results.Section) error {
+	spans := []span{acquireSpan}
+	if s.Distributed() {
+		spans = append(spans, remoteSpans...)
+	}
+	for _, x := range spans {
+		if err := b.percentiles(g, s, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) percentiles(g *group, s *results.Section, of span) error {
 	var lines []line
 	var values []float64
 	drawn := map[*results.CellSummary]bool{}
@@ -87,7 +116,7 @@ func (b *builder) latency(g *group, s *results.Section) error {
 		if !c.Ranked() {
 			continue
 		}
-		if l := latencyLine(c, b.ids[c.Lock]); l != nil {
+		if l := latencyLine(c, of.hist(c), b.ids[c.RowName()]); l != nil {
 			drawn[c] = true
 			lines = append(lines, *l)
 			for _, p := range l.points {
@@ -99,7 +128,7 @@ func (b *builder) latency(g *group, s *results.Section) error {
 		return nil
 	}
 	sortLines(lines)
-	x := &scale{name: "percentile of acquisitions, HDR scale", log: true, min: 2, max: 10000}
+	x := &scale{name: "percentile of " + of.of + ", HDR scale", log: true, min: 2, max: 10000}
 	for _, t := range percentileTicks {
 		x.ticks = append(x.ticks, ticks([]float64{t.inverse}, func(float64) string { return t.label })...)
 	}
@@ -108,9 +137,9 @@ func (b *builder) latency(g *group, s *results.Section) error {
 	caption = append(caption, controls(one)...)
 	caption = append(caption, absences(one, func(c *results.CellSummary) bool { return drawn[c] || c.Control }, "too few samples")...)
 	c := &Chart{
-		Name: g.name("latency", s), Title: g.title("Time to acquire by percentile", s),
+		Name: g.name(of.name, s), Title: g.title(of.title, s),
 		Workload: g.workload, Workers: s.Workers, Caption: caption,
 	}
-	y := newScale("time from arrival to acquisition", values, spanTick)
+	y := newScale(of.axis, values, spanTick)
 	return b.add(c, linePanels(lines, x, y), columns)
 }

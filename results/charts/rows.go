@@ -123,7 +123,7 @@ func (b *builder) repetitions(g *group, s *results.Section) error {
 		if !scaled(c) {
 			continue
 		}
-		id, t := b.ids[c.Lock], c.Metrics.Throughput
+		id, t := b.ids[c.RowName()], c.Metrics.Throughput
 		var dots []dot
 		for _, rep := range b.samples[c] {
 			if rep.Outcome != results.OutcomeOK {
@@ -131,18 +131,18 @@ func (b *builder) repetitions(g *group, s *results.Section) error {
 			}
 			ratio := rep.ThroughputOps / t.Median
 			ratios = append(ratios, ratio)
-			title := fmt.Sprintf("%s, repetition %d: %s, %s× the median", c.Lock, rep.Rep, num.Rate(rep.ThroughputOps), num.Three(ratio))
+			title := fmt.Sprintf("%s, repetition %d: %s, %s× the median", c.RowName(), rep.Rep, num.Rate(rep.ThroughputOps), num.Three(ratio))
 			if len(rep.Flags) > 0 {
 				title += " (" + strings.Join(rep.Flags, "; ") + ")"
 			}
 			outlier := slices.ContainsFunc(c.Outliers, func(o results.Outlier) bool { return o.Rep == rep.Rep && o.Metric == throughput })
 			if outlier {
 				title += ", an outlier"
-				ringed = append(ringed, fmt.Sprintf("%s repetition %d", c.Lock, rep.Rep))
+				ringed = append(ringed, fmt.Sprintf("%s repetition %d", c.RowName(), rep.Rep))
 			}
 			dots = append(dots, dot{ratio, jitter(rep.Rep), title, outlier})
 		}
-		rows = append(rows, row{name: c.Lock, value: num.Rate(t.Median), draw: func(cv *canvas, p plot, y int) {
+		rows = append(rows, row{name: c.RowName(), value: num.Rate(t.Median), draw: func(cv *canvas, p plot, y int) {
 			at := func(ratio float64) int { return p.box.Left + p.x.Translate(ratio) }
 			if t.Lo != nil {
 				cv.lines("wide "+id.bar(), [2]int{at(*t.Lo / t.Median), y}, [2]int{at(*t.Hi / t.Median), y})

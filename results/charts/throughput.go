@@ -39,7 +39,7 @@ func noInterval(cells []*results.CellSummary) []string {
 // rateTitle is the figure in words.
 func rateTitle(c *results.CellSummary) string {
 	t := c.Metrics.Throughput
-	s := fmt.Sprintf("%s, %s: %s, median of %d", c.Lock, workers(c.Workers), num.Rate(t.Median), t.N)
+	s := fmt.Sprintf("%s, %s: %s, median of %d", c.RowName(), workers(c.Workers), num.Rate(t.Median), t.N)
 	if t.Lo != nil {
 		s += fmt.Sprintf(", 95 %% interval %s to %s", num.Rate(*t.Lo), num.Rate(*t.Hi))
 	}
@@ -65,8 +65,8 @@ func rates(cells []*results.CellSummary) []float64 {
 func zeros(s *scale, cells []*results.CellSummary) []string {
 	var names []string
 	for _, c := range cells {
-		if s.log && c.Ranked() && c.Metrics.Throughput.Median == 0 && !slices.Contains(names, c.Lock) {
-			names = append(names, c.Lock)
+		if s.log && c.Ranked() && c.Metrics.Throughput.Median == 0 && !slices.Contains(names, c.RowName()) {
+			names = append(names, c.RowName())
 		}
 	}
 	if len(names) == 0 {
@@ -86,10 +86,10 @@ func (b *builder) throughputLines(g *group) error {
 		if !c.Ranked() {
 			continue
 		}
-		l := byLock[c.Lock]
+		l := byLock[c.RowName()]
 		if l == nil {
-			l = &line{identity: b.ids[c.Lock], title: c.Lock}
-			byLock[c.Lock], names = l, append(names, c.Lock)
+			l = &line{identity: b.ids[c.RowName()], title: c.RowName()}
+			byLock[c.RowName()], names = l, append(names, c.RowName())
 		}
 		t := c.Metrics.Throughput
 		l.points = append(l.points, point{x: float64(c.Workers), y: t.Median, lo: t.Lo, hi: t.Hi, title: rateTitle(c), marked: true})
@@ -104,6 +104,9 @@ func (b *builder) throughputLines(g *group) error {
 	sortLines(lines)
 	y := newScale(rateName, rates(cells), rateTick)
 	caption := noInterval(cells)
+	if g.each > 0 {
+		caption = append(caption, fmt.Sprintf("Each client process has %s.", workers(g.each)))
+	}
 	caption = append(caption, controls(g.sections)...)
 	caption = append(caption, zeros(y, cells)...)
 	caption = append(caption, absences(g.sections, everyCell, "")...)
@@ -162,8 +165,8 @@ func (b *builder) throughputRows(g *group, s *results.Section) error {
 		if !c.Ranked() {
 			continue
 		}
-		id, t := b.ids[c.Lock], c.Metrics.Throughput
-		rows = append(rows, row{name: c.Lock, value: num.Rate(t.Median), draw: func(cv *canvas, p plot, y int) {
+		id, t := b.ids[c.RowName()], c.Metrics.Throughput
+		rows = append(rows, row{name: c.RowName(), value: num.Rate(t.Median), draw: func(cv *canvas, p plot, y int) {
 			cv.titled(rateTitle(c), func() {
 				x := p.box.Left + p.x.Translate(t.Median)
 				if t.Lo != nil {

@@ -20,6 +20,7 @@ type Page struct {
 	Runs     []Run
 	Columns  []Entry // what the columns mean
 	Marks    []Entry // what the marks mean
+	Locks    []Entry // what must be known of single locks
 }
 
 // Several reports whether the runs need names.

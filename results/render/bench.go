@@ -31,7 +31,11 @@ var benchUnits = []struct{ unit, better string }{
 // comment.
 func Bench(w io.Writer, rep *results.Report) error {
 	out := benchfmt.NewWriter(w)
-	for _, u := range benchUnits {
+	units := benchUnits
+	if hasSection(rep, (*results.Section).Distributed) {
+		units = slices.Concat(units, remoteBenchUnits)
+	}
+	for _, u := range units {
 		err := out.Write(&benchfmt.UnitMetadata{
 			UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: u.unit, Key: "better"}, OrigUnit: u.unit, Value: u.better,
 		})
@@ -118,6 +122,9 @@ func benchResult(r *results.RunReport, s *results.Sample) *benchfmt.Result {
 	config("cpu", r.Host.CPUModel)
 	config("dispatch", s.Dispatch)
 	config("threads", s.Threads)
+	if s.Remote != nil {
+		config("server", benchServer(s.Remote))
+	}
 	return res
 }
 
@@ -144,6 +151,10 @@ func benchValues(s *results.Sample) []benchfmt.Value {
 	}
 	latency("acquire", s.Acquire)
 	latency("handoff", s.Handoff)
+	if s.Remote != nil {
+		latency("release", s.Remote.Release)
+		out = append(out, remoteBenchValues(s)...)
+	}
 	optional(s.Fairness.Jain, "jain")
 	optional(s.Fairness.MaxMin, "max-min")
 	if s.Fairness.MaxMin == nil && s.Ops > 0 && len(s.PerWorkerOps) > 1 {

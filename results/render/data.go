@@ -55,7 +55,7 @@ type field struct {
 // repetitions, _rep_max_ns the median of what was the longest in each.
 func CSV(w io.Writer, rep *results.Report) error {
 	out := csv.NewWriter(w)
-	fields := csvFields()
+	fields := append(csvFields(), remoteFields(rep)...)
 	var line []string
 	for _, f := range fields {
 		line = append(line, f.name)

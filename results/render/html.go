@@ -27,7 +27,7 @@ func HTML(w io.Writer, rep *results.Report) error {
 		p.Subtitle = "There are no runs in it."
 	}
 	if hasCells(rep) {
-		p.Columns, p.Marks = entries(glossary(rep)), entries(legend(rep))
+		p.Columns, p.Marks, p.Locks = entries(glossary(rep)), entries(legend(rep)), entries(lockNotes(rep))
 	}
 	return p.Write(w, charts.CSS("svg.chart"))
 }
@@ -63,6 +63,9 @@ func htmlRun(r *results.RunReport) (page.Run, error) {
 		return run, nil
 	}
 	fact("how", closing(r))
+	for _, f := range serverFacts(r) {
+		fact(f.word, f.text)
+	}
 	run.Table = htmlTable(r)
 	all, err := charts.Of(r)
 	if err != nil {
@@ -156,8 +159,8 @@ func htmlRow(s *results.Section, c *results.CellSummary, cols []column, settings
 		v := float64(n)
 		return page.Cell{Text: fmt.Sprint(n), Number: &v}
 	}
-	row := page.Row{Lock: c.Lock, Workload: c.Workload, Workers: c.Workers}
-	row.Cells = []page.Cell{{Text: c.Lock}, {Text: c.Workload}, number(c.Workers), number(c.Cores)}
+	row := page.Row{Lock: c.RowName(), Workload: c.Workload, Workers: c.Workers}
+	row.Cells = []page.Cell{{Text: c.RowName()}, {Text: c.Workload}, number(c.Workers), number(c.Cores)}
 	if settings {
 		row.Cells = append(row.Cells, page.Cell{Text: strings.Join(s.Setting(), ", ")})
 	}
@@ -166,7 +169,7 @@ func htmlRow(s *results.Section, c *results.CellSummary, cols []column, settings
 		row.Cells = append(row.Cells, page.Cell{Text: col.cell(shown), Number: col.of(&shown.Metrics)})
 	}
 	for i, m := range marksOf(s, c, nil) {
-		row.Marks = append(row.Marks, page.Mark{Text: m, Loud: i == 0 && failed(c)})
+		row.Marks = append(row.Marks, page.Mark{Text: countWords(c, m), Loud: i == 0 && failed(c)})
 	}
 	switch {
 	case failed(c):

@@ -79,7 +79,7 @@ func latexColumns(s *results.Section) []latexColumn {
 			return latexNumber(*v / by)
 		}}
 	}
-	return []latexColumn{
+	speed := []latexColumn{
 		{"throughput", ratePrefix + "/s", func(c *cell) string { return scaled(c.Metrics.Throughput, rateUnit) }},
 		{"95\\,\\% interval", ratePrefix + "/s", func(c *cell) string {
 			t := c.Metrics.Throughput
@@ -89,12 +89,29 @@ func latexColumns(s *results.Section) []latexColumn {
 			return latexNumber(*t.Lo/rateUnit) + "--" + latexNumber(*t.Hi/rateUnit)
 		}},
 		{"Jain", "", func(c *cell) string { return latexIndex(c.Metrics.Jain) }},
-		{"max/min", "", func(c *cell) string { return scaled(c.Metrics.MaxMin, 1) }},
-		spans("time/op", func(m *metrics) *float64 { return medianOf(m.WallNS) }),
+	}
+	acquire := []latexColumn{ // the last three, which share a head
 		spans("p50", func(m *metrics) *float64 { return medianOf(m.AcquireP50) }),
 		spans("p99", func(m *metrics) *float64 { return medianOf(m.AcquireP99) }),
 		spans("max", func(m *metrics) *float64 { return m.AcquireMax }),
 	}
+	if s.Distributed() {
+		between := []latexColumn{
+			{"trips", "", func(c *cell) string { return strings.ReplaceAll(trips(&c.Metrics), num.Absent, latexAbsent) }},
+			{"cmds", "", func(c *cell) string { return scaled(c.Metrics.Commands, 1) }},
+		}
+		if slices.ContainsFunc(remoteExtras, func(x extra) bool { return x.head == headTimeouts && x.shown(s) }) {
+			between = append(between, latexColumn{"timeouts", "\\%", func(c *cell) string { return scaled(c.Metrics.Timeouts, 1) }})
+		}
+		between = append(between,
+			spans("release", func(m *metrics) *float64 { return medianOf(m.ReleaseP50) }),
+			spans("handoff", func(m *metrics) *float64 { return medianOf(m.HandoffP50) }))
+		return slices.Concat(speed, between, acquire)
+	}
+	return slices.Concat(speed, []latexColumn{
+		{"max/min", "", func(c *cell) string { return scaled(c.Metrics.MaxMin, 1) }},
+		spans("time/op", func(m *metrics) *float64 { return medianOf(m.WallNS) }),
+	}, acquire)
 }
 
 const latexAbsent = "--"
@@ -189,10 +206,28 @@ func latexSection(b *bytes.Buffer, r *results.RunReport, s *results.Section) {
 		b.WriteString(" \\\\\n")
 	}
 	b.WriteString("\\bottomrule\n\\end{tabular}\n")
-	if text := notes.text(); text != "" {
-		fmt.Fprintf(b, "\n\\smallskip\\raggedright %s\n", text)
+	below := notes.text()
+	if s.Distributed() {
+		below = latexRemote(s, below)
+	}
+	if below != "" {
+		fmt.Fprintf(b, "\n\\smallskip\\raggedright %s\n", below)
 	}
 	b.WriteString("\\end{table}\n")
+}
+
+// latexRemote adds on what a section ran, what its columns mean, and what its marks count.
+func latexRemote(s *results.Section, notes string) string {
+	lines, _ := serverLines(s, nil)
+	lines = append(lines, "trips: round trips of an acquisition / of a handoff; cmds: requests by acquisitions; release and handoff: medians")
+	lines = append(lines, countNotes(s)...)
+	for i, l := range lines {
+		lines[i] = latexEscape(l)
+	}
+	if notes != "" {
+		lines = append([]string{notes}, lines...)
+	}
+	return strings.Join(lines, ". ") + "."
 }
 
 // latexNotes are the marks of a table: a letter behind the lock, the words

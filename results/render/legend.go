@@ -27,7 +27,7 @@ func glossary(rep *results.Report) []entry {
 		{"acquire, handoff", "time to get the lock, and from a release to the next holder that was waiting; max is the longest of all repetitions" + clockShare(rep)},
 		{"contended", "share of arrivals that found the lock taken"},
 	}
-	out = append(out, extraEntries(rep, remoteOnly)...)
+	out = append(out, extraEntries(rep, remoteOnly[1:])...) // time/op is among those above
 	return append(append(out, extraEntries(rep, extraWords)...), absentEntry)
 }
 
@@ -39,7 +39,6 @@ func remoteGlossary(rep *results.Report) []entry {
 		{"throughput", "acquisitions a second by all workers of all clients together, median of the repetitions"},
 		{"95 % interval", "the bounds of that median, in the same unit unless they have their own; locks whose intervals overlap are not told apart"},
 		{"n, CV", "repetitions that the throughput is of, and their spread: standard deviation in % of the mean"},
-		{"time/op", "elapsed time by acquisitions, the inverse of the median rate, so that time/op is 1/throughput; inf = no acquisition in most repetitions"},
 		{"acquire, handoff", "time to get the lock, and from the beginning of a release to the next holder that was waiting; max is the longest of all repetitions" + clockShare(rep)},
 		{"jain", "fairness: 1 = every worker got the same, 1/n = one of n got all"},
 		{"cpu/op", "processor time of all client processes by acquisitions"},
@@ -67,10 +66,11 @@ func extraEntries(rep *results.Report, all []extraWord) []entry {
 
 var (
 	remoteOnly = []extraWord{
+		{"time\n/op", []entry{{"time/op", "elapsed time by acquisitions, the inverse of the median rate, so that time/op is 1/throughput; inf = no acquisition in most repetitions"}}},
 		{"release\np50", []entry{{"release", "distributed: from the call of release to its return"}}},
 		{"\ntrips", []entry{{"trips", "distributed: round trips that an acquisition waited for (mean) / on the critical path of a handoff, the release's and those that the next holder began after it (median); counted, not assumed"}}},
 		{"com-\nmands", []entry{{"commands", "distributed: all requests to servers by acquisitions: acquiring, releasing, renewing, waiting, and operations that got no lock"}}},
-		{"time-\nouts", []entry{{"timeouts", "distributed: share of operations that got no lock in time; they are no acquisitions, and no figure of the row has them, their waits neither"}}},
+		{headTimeouts, []entry{{"timeouts", "distributed: share of operations that got no lock in time; they are no acquisitions, and the times to acquire have none of their waits"}}},
 		{"dead-\nlocks", []entry{{"deadlocks", "distributed: transfers that waited for each other, in a repetition (median); notes say by which way out they ended"}}},
 		{"lost\nleases", []entry{{"lost leases", "distributed: leases that ended before they were released, in a repetition (median)"}}},
 		{"server\ncpu/op", []entry{{"server cpu/op", "distributed: processor time of the servers' containers by acquisitions"}}},

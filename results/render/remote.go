@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,9 +18,12 @@ import (
 func remoteColumns(s *results.Section) []column {
 	type metrics = results.Metrics
 	spread := spreadColumns()
+	extra := extraColumns(s, remoteExtras)
 	cols := append(speedColumns(), spread[0], spread[2]) // n and CV; room for the MAD is better used
+	if len(extra) == 0 {                                 // else there is no room for what is the inverse of the throughput
+		cols = append(cols, est("time\n/op", func(m *metrics) *results.Estimate { return m.WallNS }, medianSpan))
+	}
 	cols = append(cols,
-		est("time\n/op", func(m *metrics) *results.Estimate { return m.WallNS }, medianSpan),
 		est("acquire\np50", func(m *metrics) *results.Estimate { return m.AcquireP50 }, medianSpan),
 		est("acquire\np99", func(m *metrics) *results.Estimate { return m.AcquireP99 }, medianSpan),
 		column{head: "acquire\nmax", cell: func(c *results.CellSummary) string { return optionalSpan(c.Metrics.AcquireMax) },
@@ -31,7 +35,7 @@ func remoteColumns(s *results.Section) []column {
 		est("com-\nmands", func(m *metrics) *results.Estimate { return m.Commands }, medianWhole),
 		higher(est("\njain", func(m *metrics) *results.Estimate { return m.Jain }, index)),
 	)
-	cols = append(cols, extraColumns(s, remoteExtras)...)
+	cols = append(cols, extra...)
 	cols = append(cols,
 		est("server\ncpu/op", func(m *metrics) *results.Estimate { return m.ServerCPU }, medianSpan),
 		est("cpu\n/op", func(m *metrics) *results.Estimate { return m.CPUNS }, medianSpan),
@@ -39,10 +43,12 @@ func remoteColumns(s *results.Section) []column {
 	return append(append(cols, extraColumns(s, extras)...), marksColumn(s))
 }
 
+const headTimeouts = "time-\nouts"
+
 // remoteExtras are shown where they say something. Deadlocks are a figure of transfers
 // alone, where none is a result, too.
 var remoteExtras = []extra{
-	{"time-\nouts", func(m *results.Metrics) *results.Estimate { return m.Timeouts }, false, percent},
+	{headTimeouts, func(m *results.Metrics) *results.Estimate { return m.Timeouts }, false, percent},
 	{"dead-\nlocks", func(m *results.Metrics) *results.Estimate { return m.Deadlocks }, true, medianWhole},
 	{"lost\nleases", func(m *results.Metrics) *results.Estimate { return m.LostLeases }, false, medianWhole},
 }
@@ -86,7 +92,7 @@ func servers(s *results.Section) []server {
 			out = append(out, x)
 		}
 	}
-	slices.SortFunc(out, func(a, b server) int { return strings.Compare(a.name+a.text, b.name+b.text) })
+	slices.SortFunc(out, func(a, b server) int { return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.text, b.text)) })
 	return out
 }
 
@@ -116,7 +122,7 @@ func optionText(r *results.RemoteSettings) string {
 	}
 	parts := []string{
 		"ttl " + span(r.TTLNS) + ", " + yes(r.Renew, "renewed"), yes(r.Fence, "fenced"),
-		fmt.Sprintf("back-off of those that poll %s to %s, jitter %s", span(r.WaitMinNS), span(r.WaitMaxNS), num.Three(r.WaitJitter)),
+		fmt.Sprintf("back-off of those that poll %s to %s, jitter %s", span(r.WaitMinNS), span(r.WaitMaxNS), num.Whole(r.WaitJitter)),
 	}
 	after := map[string]string{"fail": "then the operation fails", "retry": "then it is tried again", "fallback": "then the section runs without the lock"}[r.OnTimeout]
 	if after == "" {
@@ -124,7 +130,7 @@ func optionText(r *results.RemoteSettings) string {
 	}
 	parts = append(parts, "acquire time-out "+span(r.AcquireTimeoutNS)+", "+after)
 	if r.Keys != "" {
-		parts = append(parts, "keys "+r.Keys)
+		parts = append(parts, "keys: "+r.Keys)
 	}
 	if r.Order != "" {
 		parts = append(parts, "two keys an operation, "+r.Order)
@@ -148,4 +154,25 @@ func serverLines(s *results.Section, before []string) (lines, said []string) {
 		return []string{"servers and options as above"}, said
 	}
 	return said, said
+}
+
+// serverFacts are the servers and options of all sections of a run, each once.
+func serverFacts(r *results.RunReport) []entry {
+	var out []entry
+	add := func(word, text string) {
+		if e := (entry{word, text}); !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	for _, s := range r.Sections {
+		for _, x := range servers(s) {
+			add("on "+x.name, x.text)
+		}
+	}
+	for _, s := range r.Sections {
+		for _, o := range options(s) {
+			add("options", o)
+		}
+	}
+	return out
 }

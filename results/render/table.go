@@ -150,6 +150,9 @@ func hasCells(rep *results.Report) bool {
 	return false
 }
 
+// maxWord is the longest word that has its text beside it: those of some locks are lists.
+const maxWord = 32
+
 func writeEntries(b *bytes.Buffer, head string, entries []entry) {
 	if len(entries) == 0 {
 		return
@@ -158,7 +161,11 @@ func writeEntries(b *bytes.Buffer, head string, entries []entry) {
 	for _, e := range entries {
 		const indent = 20
 		text := fill(strings.SplitAfter(e.text, " "), maxColumns-indent)
-		fmt.Fprintf(b, "  %-16s  %s\n", e.word, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)))
+		text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent))
+		if utf8.RuneCountInString(e.word) > maxWord {
+			text = "\n" + strings.Repeat(" ", indent) + text
+		}
+		fmt.Fprintf(b, "  %-16s  %s\n", e.word, text)
 	}
 }
 
