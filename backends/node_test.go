@@ -28,6 +28,7 @@ func TestRestart(t *testing.T) {
 		kept     bool
 	}{{"redis", false}, {"redis-aof", true}, {"etcd-1", true}, {"zookeeper-1", true}, {"postgres", true}} {
 		t.Run(c.topology, func(t *testing.T) {
+			t.Parallel()
 			cluster := backendtest.Fresh(t, c.topology)
 			n := cluster.Nodes()[0]
 			before := inspect(t, docker(t), n).ID
@@ -96,6 +97,7 @@ func TestPause(t *testing.T) {
 func TestQuorum(t *testing.T) {
 	for _, topology := range []string{"etcd-3", "zookeeper-3"} {
 		t.Run(topology, func(t *testing.T) {
+			t.Parallel()
 			cluster := backendtest.Fresh(t, topology)
 			open(t, cluster.Target()).mustPut(t, "lockbench/q/a")
 			for _, n := range cluster.Nodes() {
@@ -117,12 +119,14 @@ func TestQuorum(t *testing.T) {
 func TestFailover(t *testing.T) {
 	for _, network := range []string{"", backends.NetworkBridge} {
 		t.Run("network="+network, func(t *testing.T) {
+			t.Parallel()
 			cluster := backendtest.Fresh(t, "redis-sentinel", func(o *backends.Options) { o.Network = network })
 			s := open(t, cluster.Target())
 			s.mustPut(t, "lockbench/f/a")
 			must(t, cluster.Nodes()[0].Kill(t.Context()))
 			eventually(t, "write after the failover", func() error { return s.put("lockbench/f/b") })
 			must(t, cluster.Nodes()[0].Restart(t.Context()))
+			// Sentinels make it a replica when it has been back for 8 s (sentinel.c: 4 hello periods).
 			eventually(t, "the old primary follows", func() error { return cluster.Check(t.Context()) })
 			s.mustHave(t, true, "lockbench/f/b")
 			must(t, cluster.Clean(t.Context(), "lockbench/f/"))
@@ -135,6 +139,7 @@ func TestFailover(t *testing.T) {
 func TestBridge(t *testing.T) {
 	for _, topology := range []string{"redlock-3", "etcd-3", "zookeeper-3", "postgres"} {
 		t.Run(topology, func(t *testing.T) {
+			t.Parallel()
 			cluster := backendtest.Fresh(t, topology, func(o *backends.Options) { o.Network = backends.NetworkBridge })
 			if got := cluster.Facts().Network; got != backends.NetworkBridge {
 				t.Errorf("network %q, want bridge", got)

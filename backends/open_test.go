@@ -167,7 +167,7 @@ func TestPortsTaken(t *testing.T) {
 	needDocker(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	defer func() { _ = l.Close() }()
+	t.Cleanup(func() { _ = l.Close() })
 	_, text, err := net.SplitHostPort(l.Addr().String())
 	must(t, err)
 	taken, err := strconv.Atoi(text)
@@ -175,6 +175,7 @@ func TestPortsTaken(t *testing.T) {
 	for _, c := range []struct{ topology, network string }{
 		{"redis", ""}, {"redis", backends.NetworkBridge}, {"redlock-3", ""}, {"etcd-3", ""}, {"zookeeper-1", ""}, {"postgres", ""}} {
 		t.Run(c.topology+" network="+c.network, func(t *testing.T) {
+			t.Parallel()
 			o, label := own(t)
 			o.Network = c.network
 			calls := 0

@@ -101,6 +101,7 @@ func (e *engine) startRyuk(ctx context.Context, log func(string)) {
 		Config: &container.Config{Image: ryukImage(), Labels: labels, ExposedPorts: network.PortSet{exposed: {}}},
 		HostConfig: &container.HostConfig{
 			AutoRemove: true, NetworkMode: "bridge",
+			//lint:ignore SA1019 the function that is to be used instead is in an internal package, or panics
 			Binds:        []string{testcontainers.ExtractDockerSocket() + ":/var/run/docker.sock"},
 			PortBindings: network.PortMap{exposed: {{HostIP: netip.MustParseAddr(localhost), HostPort: "0"}}},
 		},
