@@ -17,7 +17,7 @@ import (
 //
 // A cancel request travels on a connection of its own and names the backend, not
 // the statement: one that is late would hit the next statement. The server signals
-// the backend before it closes that connection (section 55.2.8 of the manual), and a
+// the backend before it closes that connection (the manual: Canceling Requests in Progress), and a
 // backend that waits for a request ignores the signal. So nothing more is sent
 // until the cancel request's connection has been closed by the server; if that
 // cannot be seen, the session is ended.

@@ -49,7 +49,7 @@ type conn struct {
 	closed atomic.Bool
 }
 
-// Bytes of ReadyForQuery, section 55.7 of the manual.
+// Bytes of ReadyForQuery (the manual: Message Formats).
 const (
 	idle     = 'I'
 	inBlock  = 'T'

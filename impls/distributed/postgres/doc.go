@@ -57,8 +57,8 @@
 //
 // # Sources
 //
-// PostgreSQL documentation (version 17): 13.2.1 Read Committed, 13.3 Explicit Locking (13.3.2 rows,
-// 13.3.4 deadlocks, 13.3.5 advisory locks), 9.28.10 Advisory Lock Functions, SELECT
-// (The Locking Clause), 20.3.2 TCP Settings, 20.11 Client Connection Defaults, 55.2 Message
-// Flow (55.2.3 Extended Query, 55.2.4 Pipelining, 55.2.8 Canceling Requests), Appendix A Error Codes.
+// PostgreSQL documentation: 13.2.1 Read Committed, 13.3 Explicit Locking (13.3.2 rows,
+// 13.3.4 deadlocks, 13.3.5 advisory locks), Advisory Lock Functions (9.28.10 in version
+// 17), SELECT (The Locking Clause), TCP Settings, Client Connection Defaults, Message Flow
+// (Extended Query, Pipelining, Canceling Requests in Progress), Appendix A Error Codes.
 package postgres
