@@ -57,7 +57,7 @@ type Comparison struct {
 	Rows                    []*Row // by cell, in the order of reports, then metric
 	Alarms                  []Alarm
 	OneSided                []OneSided
-	Notes                   []Difference // of host, toolchain and program
+	Notes                   []Difference // of host, toolchain, program and servers
 	Warnings                []string     // what makes the comparison doubtful
 	Dropped                 []Dropped    // paired: pairs that are no evidence
 	Programs                []Combination
@@ -170,7 +170,7 @@ func Compare(old, new *Side, o Options) (*Comparison, error) {
 		return nil, err
 	}
 	c := &Comparison{Old: old.info(), New: new.info(), Alpha: o.Alpha, Metrics: names(o.Metrics)}
-	c.Notes = differences(old.Report.Runs, new.Report.Runs)
+	c.Notes = append(differences(old.Report.Runs, new.Report.Runs), serverDifferences(samplesOf(old.Report.Runs), samplesOf(new.Report.Runs))...)
 	c.Warnings = slices.Concat(old.warnings(), new.warnings(), doubts(old, new))
 	for _, k := range keys {
 		x, y := a.at[k], b.at[k]
@@ -294,6 +294,9 @@ func rowNotes(x, y *cell) []string {
 	}
 	if x.rw != y.rw {
 		out = append(out, fmt.Sprintf("rw=%s and rw=%s", orNone(x.rw), orNone(y.rw)))
+	}
+	if note := missedNote(x.ok, y.ok); note != "" {
+		out = append(out, note)
 	}
 	m, err := results.LookupMetric("coherence_ns")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"lockbench/results"
 )
 
-// A Difference is something about host, toolchain or program that two sides
+// A Difference is something about host, toolchain, program or servers that two sides
 // differ in.
 type Difference struct{ What, Old, New string }
 

@@ -29,7 +29,7 @@ func Paired(run *results.RunReport, o Options) (*Comparison, error) {
 		return nil, err
 	}
 	first := map[string]int{}
-	section := func(c *pairs.Cell) string { return strings.TrimPrefix(c.Name, c.Lock) }
+	section := func(c *pairs.Cell) string { return sectionOf(c.Name, c.Lock) }
 	for _, c := range all {
 		if _, ok := first[section(c)]; !ok {
 			first[section(c)] = len(first)
@@ -41,7 +41,7 @@ func Paired(run *results.RunReport, o Options) (*Comparison, error) {
 	})
 	c := &Comparison{Paired: true, Alpha: o.Alpha, Metrics: names(o.Metrics), Warnings: slices.Clone(run.Warnings)}
 	c.Old, c.New = pairedSide(run, results.SideOld), pairedSide(run, results.SideNew)
-	c.Notes = programDifferences(run)
+	c.Notes = append(programDifferences(run), pairedServers(run)...)
 	if sameProgram(run) {
 		c.Warnings = append(c.Warnings, "one program is on both sides: a difference that shows is a false one")
 	}
@@ -125,6 +125,20 @@ func programDifferences(run *results.RunReport) []Difference {
 	return out
 }
 
+// pairedServers names what differs between the servers of the two sides, and in the
+// libraries that their programs link.
+func pairedServers(run *results.RunReport) []Difference {
+	var of [2][]*results.Sample
+	for _, s := range run.Samples {
+		at := 0
+		if s.Side == results.SideNew {
+			at = 1
+		}
+		of[at] = append(of[at], s)
+	}
+	return serverDifferences(of[0], of[1])
+}
+
 // sameProgram reports whether one file is on both sides.
 func sameProgram(run *results.RunReport) bool {
 	for _, p := range run.Run.Programs {
@@ -150,6 +164,11 @@ func unfit(x *pairs.Cell) string {
 	for _, p := range x.Pairs {
 		if p.Old.Dispatch != p.New.Dispatch || p.Old.Threads != p.New.Threads {
 			return fmt.Sprintf("measured otherwise: dispatch %s and %s, threads %s and %s", p.Old.Dispatch, p.New.Dispatch, p.Old.Threads, p.New.Threads)
+		}
+		if p.Old.Remote != nil && p.New.Remote != nil {
+			if what := remoteDiffer(p.Old.Remote.Settings(), p.New.Remote.Settings()); what != "" {
+				return "measured otherwise: " + what
+			}
 		}
 	}
 	return ""
@@ -192,6 +211,9 @@ func pairedRow(x *pairs.Cell, m results.Metric, alpha float64) *Row {
 		return nil
 	}
 	r.Old, r.New = valueOf(a), valueOf(b)
+	if note := missedNote(old, new); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
 	d := x.LogRatios(m)
 	r.Pairs, r.MinP = len(d), minSignedRankP(len(d))
 	if len(d) == 0 {

@@ -20,6 +20,11 @@ type settings struct {
 	Warmup    int64            `json:"warmup_ns"`
 	Ops       int64            `json:"ops"`
 	Every     int64            `json:"sample_every"`
+	// Remote is of distributed locks, which have one interval; zero without such cells.
+	Remote struct {
+		Duration int64 `json:"duration_ns"`
+		Warmup   int64 `json:"warmup_ns"`
+	} `json:"remote"`
 }
 
 // settingsOf reads the header's spec, which is a struct in the program that
@@ -33,6 +38,9 @@ func settingsOf(r *results.RunReport) settings {
 	}
 	if s.Probe == 0 {
 		s.Probe = s.Duration / 2 // as the engine does
+	}
+	if !slices.ContainsFunc(r.Sections, (*results.Section).Distributed) {
+		s.Remote.Duration, s.Remote.Warmup = 0, 0
 	}
 	return s
 }
@@ -111,6 +119,10 @@ func (s settings) lengths(t settings) []string {
 	span("the length of the throughput interval", s.Duration, t.Duration)
 	span("the length of the probe interval", s.Probe, t.Probe)
 	span("the length of the warm-up", s.Warmup, t.Warmup)
+	if s.Remote.Duration > 0 && t.Remote.Duration > 0 {
+		span("the length of the interval of distributed locks", s.Remote.Duration, t.Remote.Duration)
+		span("the length of their warm-up", s.Remote.Warmup, t.Remote.Warmup)
+	}
 	if s.Every != t.Every {
 		out = append(out, fmt.Sprintf("sampled latencies: one in %d and one in %d", s.Every, t.Every))
 	}
@@ -158,6 +170,18 @@ func alike(old, new *Side, a, b *cellSet, keys []cellKey, metrics []results.Metr
 	s, t := settingsOf(old.Report.Runs[0]), settingsOf(new.Report.Runs[0])
 	if what := s.differ(t, common); what != "" {
 		return refuse("measure both with the same settings, or give the workloads names of their own", "%s and %s differ in %s", old.Label, new.Label, what)
+	}
+	before, after := remoteOf(samplesOf(old.Report.Runs)), remoteOf(samplesOf(new.Report.Runs))
+	for _, k := range keys {
+		x, hasX := before[k]
+		y, hasY := after[k]
+		if !hasX || !hasY {
+			continue
+		}
+		if what := remoteDiffer(x, y); what != "" {
+			return refuse("measure both on like servers with the same options, or leave such cells out with --filter",
+				"%s: %s and %s differ in %s", a.at[k].name, old.Label, new.Label, what)
+		}
 	}
 	if diff := s.lengths(t); len(diff) > 0 {
 		for _, m := range metrics {

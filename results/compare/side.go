@@ -100,6 +100,17 @@ func (s *Side) check() error {
 		if d := differences(runs[:1], []*results.RunReport{r}); len(d) > 0 {
 			return refuse(tip, "%s: runs %s and %s differ in %s: %s and %s", s.Label, runs[0].Run.RunID, r.Run.RunID, d[0].What, d[0].Old, d[0].New)
 		}
+		if d := serverDifferences(runs[0].Samples, r.Samples); len(d) > 0 {
+			return refuse(tip, "%s: runs %s and %s differ in %s: %s and %s", s.Label, runs[0].Run.RunID, r.Run.RunID, d[0].What, d[0].Old, d[0].New)
+		}
+		first := remoteOf(runs[0].Samples)
+		for _, y := range r.Samples {
+			if x, ok := first[keyOf(y)]; ok && y.Remote != nil {
+				if what := remoteDiffer(x, y.Remote.Settings()); what != "" {
+					return refuse(tip, "%s: runs %s and %s differ in %s of %s", s.Label, runs[0].Run.RunID, r.Run.RunID, what, y.Cell)
+				}
+			}
+		}
 		if what := settingsOf(runs[0]).differ(settingsOf(r), nil); what != "" {
 			return refuse(tip, "%s: runs %s and %s differ in %s", s.Label, runs[0].Run.RunID, r.Run.RunID, what)
 		}
@@ -250,7 +261,13 @@ func (o *Options) matching(a, b *cellSet) ([]cellKey, error) {
 	return keys, nil
 }
 
-func (c *cell) section() string { return strings.TrimPrefix(c.name, c.lock) }
+func (c *cell) section() string { return sectionOf(c.name, c.lock) }
+
+// sectionOf is the part of a cell's name that the rows of a table share.
+func sectionOf(name, lock string) string {
+	variant, _ := results.Place(name, lock)
+	return variant
+}
 
 // boolOrder puts true first.
 func boolOrder(a, b bool) int {

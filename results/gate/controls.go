@@ -79,7 +79,14 @@ const controlAlpha = 0.05
 // That they agree does not prove that the machine was the same: how far it may
 // have moved without showing is drift. A rule about null or mutex is held against
 // the others.
+//
+// Distributed locks have no such control: null-lease does not go to the servers, which
+// may have changed alone.
 func (f *filesGate) controls(r *Rule, c *fileCell) string {
+	if c.place.dispatch == results.DispatchRemote {
+		return "no control: nothing is measured beside a distributed lock that tells a change of its servers from one of the build;" +
+			" measure both builds on the same servers with lockbench ab, or set a limit"
+	}
 	for _, name := range []string{controlNull, controlMutex} {
 		if c.Lock == name {
 			continue

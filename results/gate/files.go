@@ -233,7 +233,11 @@ func (f *filesGate) decide() (*Result, error) {
 	for _, c := range f.cells {
 		res.Safety = append(res.Safety, findings(c.Name, results.SideOld, c.old.outcomes)...)
 		res.Safety = append(res.Safety, findings(c.Name, results.SideNew, c.new.outcomes)...)
-		res.Safety = append(res.Safety, idleFiles(c, vetoAlpha/float64(max(1, f.tests)))...)
+		level := vetoAlpha / float64(max(1, f.tests))
+		res.Safety = append(res.Safety, idleFiles(c, level)...)
+		if !f.rules.decided(c.Cell) {
+			res.Safety = append(res.Safety, missedFiles(c, level)...)
+		}
 		if n := len(c.new.ok); n > 0 {
 			res.SafetyCells++
 			res.SafetyReps += n

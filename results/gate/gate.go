@@ -209,7 +209,11 @@ func (g *Gate) Result() *Result {
 	for _, k := range g.cells {
 		res.Safety = append(res.Safety, k.found...)
 		if k.pairs != nil {
-			res.Safety = append(res.Safety, idlePairs(k.pairs, vetoAlpha/float64(max(1, g.plan.Tests)))...)
+			level := vetoAlpha / float64(max(1, g.plan.Tests))
+			res.Safety = append(res.Safety, idlePairs(k.pairs, level)...)
+			if !g.rules.decided(k.Cell) {
+				res.Safety = append(res.Safety, missedPairs(k.pairs, level)...)
+			}
 			if n := k.pairs.Outcomes[results.SideNew]; len(n) > 0 {
 				res.SafetyCells++
 				for _, reps := range n {

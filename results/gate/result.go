@@ -47,10 +47,10 @@ type Side struct {
 type Finding struct {
 	Cell    string  `json:"cell"`
 	Side    string  `json:"side"`
-	Outcome string  `json:"outcome"` // violation, hang, error, "no operation"
+	Outcome string  `json:"outcome"` // violation, hang, error, "no operation", "no lock in time"
 	Reps    int     `json:"reps"`
 	Of      int     `json:"of_reps"`
-	Old     int     `json:"old_reps,omitempty"` // no operation: repetitions of the old side, for comparison
+	Old     int     `json:"old_reps,omitempty"` // for comparison: of the old side without an operation; or that got the lock more often
 	Verdict Verdict `json:"verdict"`
 }
 

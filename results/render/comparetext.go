@@ -132,7 +132,8 @@ func comparisonSections(c *compare.Comparison) []comparisonSection {
 	}
 	var out []comparisonSection
 	for _, r := range c.Rows {
-		title := strings.TrimPrefix(strings.TrimPrefix(r.Cell, r.Lock), "/")
+		variant, _ := results.Place(r.Cell, r.Lock)
+		title := strings.TrimPrefix(variant, "/")
 		i := slices.IndexFunc(out, func(s comparisonSection) bool { return s.title == title })
 		if i < 0 {
 			i, out = len(out), append(out, comparisonSection{title, []sheet{{name: title, cols: heads, marks: true}}})
@@ -146,7 +147,7 @@ func comparisonSections(c *compare.Comparison) []comparisonSection {
 				out[i].grids = append(out[i].grids, sheet{name: title, marks: true, cols: []column{{head: "lock", left: true}, {head: "metric", left: true},
 					{head: "new/old"}, {head: "interval"}, {head: "pairs"}, {head: "programs", left: true}}})
 			}
-			out[i].grids[1].rows = append(out[i].grids[1].rows, []string{r.Lock, p.Metric, ratioText(p.Ratio.Center), boundsText(p.Ratio),
+			out[i].grids[1].rows = append(out[i].grids[1].rows, []string{results.RowName(r.Cell, r.Lock), p.Metric, ratioText(p.Ratio.Center), boundsText(p.Ratio),
 				strconv.Itoa(p.Ratio.N), p.New + " / " + p.Old})
 		}
 	}
@@ -177,7 +178,7 @@ func comparisonRow(c *compare.Comparison, r *compare.Row) []string {
 	if r.Control && !strings.HasPrefix(words[0], wordControl) {
 		words[0] = wordControl + ": " + words[0]
 	}
-	return []string{r.Lock, r.Metric.Name, value(r.Old), value(r.New), ratio, bounds, n, p, adj, strings.Join(append(words, r.Notes...), ", ")}
+	return []string{results.RowName(r.Cell, r.Lock), r.Metric.Name, value(r.Old), value(r.New), ratio, bounds, n, p, adj, strings.Join(append(words, r.Notes...), ", ")}
 }
 
 // quantity is a figure with its unit.
