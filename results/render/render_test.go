@@ -37,8 +37,9 @@ func TestGolden(t *testing.T) {
 		"run": {"testdata/run.jsonl"},
 		// Another run, cut off, with hostile names; and the first once more.
 		// An open loop, phases, tries, starvation, collapse, locked threads.
-		"special": {"testdata/special.jsonl"},
-		"several": {"testdata/hostile.jsonl", "testdata/run.jsonl", "./testdata/run.jsonl"},
+		"special":     {"testdata/special.jsonl"},
+		"distributed": distributed,
+		"several":     {"testdata/hostile.jsonl", "testdata/run.jsonl", "./testdata/run.jsonl"},
 	} {
 		rep := load(t, paths...)
 		for _, f := range Formats() {
@@ -63,7 +64,7 @@ func TestGolden(t *testing.T) {
 
 func TestTableFits(t *testing.T) {
 	var out bytes.Buffer
-	if err := Table(&out, load(t, "testdata/run.jsonl", "testdata/special.jsonl")); err != nil {
+	if err := Table(&out, load(t, append(distributed, "testdata/run.jsonl", "testdata/special.jsonl")...)); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
