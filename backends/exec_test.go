@@ -15,7 +15,7 @@ func TestExec(t *testing.T) {
 	n := backendtest.Shared(t, "redis").Nodes()[0]
 	for _, c := range []struct {
 		name, want, err string
-		argv                   []string
+		argv            []string
 	}{
 		{"output", "out\n", "", []string{"sh", "-c", "echo out; echo err >&2"}},
 		{"environment, and nothing to read", "secret\n", "", []string{"sh", "-c", "cat; echo $WORD"}},
