@@ -24,6 +24,11 @@ func FuzzReader(f *testing.F) {
 		f.Add(b)
 	}
 	f.Add([]byte(runLine + sampleLine(f, func(s *Sample) { s.Reason = strings.Repeat("x", 20<<10) }))) // a huge line
+	var remote bytes.Buffer
+	if err := NewWriter(&remote, "").Write(remoteSample(f, "redis", "/topology=redis-aof", 0, 1000)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(runLine + remote.String()))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out bytes.Buffer
 		w := NewWriter(&out, "out")

@@ -20,7 +20,7 @@ func decodeSlowly(line []byte) (*Sample, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	for _, l := range []*Latency{s.Acquire, s.Handoff, s.Lateness} {
+	for _, l := range []*Latency{s.Acquire, s.Handoff, s.Lateness, s.Remote.release()} {
 		if l != nil {
 			l.HDR = ""
 		}
@@ -84,6 +84,15 @@ func sampleSeeds(t testing.TB) []string {
 		`"x":` + strings.Repeat("[", 10001) + strings.Repeat("]", 10001),
 	} {
 		seeds = append(seeds, with(f))
+	}
+	var out bytes.Buffer
+	if err := NewWriter(&out, "").Write(remoteSample(t, "redis", "/topology=redis-aof", 0, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	remote := strings.TrimSuffix(out.String(), "\n")
+	for _, f := range []string{``, `"remote":null`, `"remote":7`, `"remote":{"service":"x","ttl_ns":-1}`, `"remote":{"service":"x","release":{"hdr":"***"}}`,
+		`"remote":{"service":"x","timeouts":1e3}`, `"remote":{"service":"x","handoff_trip_counts":[1,null]}`, `"remote":{"wait_jitter":"1"}`} {
+		seeds = append(seeds, strings.TrimSuffix(remote[:len(remote)-1]+","+f, ",")+"}")
 	}
 	return seeds
 }

@@ -66,7 +66,9 @@ func TestServersSaidOnce(t *testing.T) {
 	cell := func(topology string, ttl int64) *results.CellSummary {
 		return &results.CellSummary{Lock: "redis", Cell: "redis", Remote: &results.RemoteSettings{Service: "redis", Topology: topology, TTLNS: ttl, OnTimeout: "fail"}}
 	}
-	section := func(c ...*results.CellSummary) *results.Section { return &results.Section{Dispatch: "remote", Cells: c} }
+	section := func(c ...*results.CellSummary) *results.Section {
+		return &results.Section{Dispatch: "remote", Cells: c}
+	}
 	var said []string
 	for i, x := range []struct {
 		s    *results.Section

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -96,13 +95,12 @@ func remoteFields(rep *results.Report) []field {
 // benchServer is the configuration line of a distributed repetition: benchstat keeps
 // figures from different servers apart.
 func benchServer(r *results.Remote) string {
-	parts := []string{r.Service, r.ServerVersion, "topology " + r.Topology}
+	parts := []string{strings.TrimSpace(r.Service + " " + r.ServerVersion), "topology " + r.Topology}
 	for _, f := range []struct{ lead, text string }{{"network ", r.Network}, {"persistence ", r.Persistence}} {
 		if f.text != "" {
 			parts = append(parts, f.lead+f.text)
 		}
 	}
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.Join(parts, ", ")
 }
 
