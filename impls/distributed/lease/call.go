@@ -147,28 +147,58 @@ func (c *Client) acquire(ctx context.Context, key string, o lock.AcquireOptions)
 	return c.hold(r.g, o), nil
 }
 
+// inlineCall is the context of an inline call, and the call.
+type inlineCall struct {
+	context.Context
+	call
+}
+
+// Value implements context.Context.
+func (c *inlineCall) Value(key any) any {
+	if _, ok := key.(callKey); ok {
+		return &c.call
+	}
+	return c.Context.Value(key)
+}
+
 // acquireInline asks an Inline driver.
 func (c *Client) acquireInline(ctx context.Context, key string, o lock.AcquireOptions) (*held, error) {
-	g, err := c.d.Acquire(context.WithValue(ctx, callKey{}, &call{quit: c.done.Done()}), key, o)
+	k := &inlineCall{Context: ctx}
+	k.quit = c.done.Done()
+	g, err := c.d.Acquire(k, key, o)
 	if err == nil && g.over() {
 		err = c.refuse(ctx, g, o.TTL)
 	}
-	if err == nil && ctx.Err() != nil {
+	if err == nil {
+		why := ctx.Err()
+		if why == nil && c.done.Err() != nil {
+			why = ErrClosed
+		}
+		if why == nil {
+			return c.hold(g, o), nil
+		}
 		// It won although the caller has left (etcd-io/etcd#10111): given back in the
 		// background, because he does not wait.
 		c.meter.Orphan()
-		if c.begin() {
-			c.spawn(func() {
-				defer c.running.Done()
-				_ = c.giveBack(ctx, g, o.TTL) // the service's deadline does the rest
-			})
-		}
-		err = fmt.Errorf("%w: %w", lock.ErrUnknown, ctx.Err())
+		c.running.Add(1) // not from zero: this call counts
+		c.spawn(func() {
+			defer c.running.Done()
+			_ = c.giveBack(ctx, g, o.TTL) // the service's deadline does the rest
+		})
+		err = fmt.Errorf("%w: %w", lock.ErrUnknown, why)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("acquire %s: %w", key, err)
+	return nil, fmt.Errorf("acquire %s: %w", key, because(ctx, err))
+}
+
+// because adds the end of the caller's context to what a library says of it.
+func because(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
 	}
-	return c.hold(g, o), nil
+	if why := ctx.Err(); why != nil && !errors.Is(err, why) {
+		return fmt.Errorf("%w: %w", err, why)
+	}
+	return err
 }
 
 // over reports whether the grant had ended before it was handed out: its reply
@@ -205,18 +235,19 @@ func releaseWithin(ttl time.Duration) time.Duration { return max(ttl, time.Secon
 func (c *Client) hold(g *Grant, o lock.AcquireOptions) *held {
 	h := &held{grant: g, keeper: g.Session, c: c, releaseWithin: releaseWithin(o.TTL)}
 	if h.keeper == nil && g.TTL > 0 {
-		var renew func(context.Context) (time.Duration, error)
-		if r, ok := c.d.(Renewer); ok && o.Renew {
-			renew = func(ctx context.Context) (time.Duration, error) { return c.renew(ctx, r, g) }
+		h.keeper = &h.kept
+		if c.renewer != nil && o.Renew {
+			h.kept.keep(g.Sent, g.TTL, func(ctx context.Context) (time.Duration, error) { return c.renew(ctx, g) })
+		} else {
+			h.kept.keep(g.Sent, g.TTL, nil)
 		}
-		h.keeper, h.own = Keep(g.Sent, g.TTL, renew), true
 	}
 	return h
 }
 
 // renew sends one renewal, unless the client is closed: then the lease ends at
 // its deadline.
-func (c *Client) renew(ctx context.Context, r Renewer, g *Grant) (time.Duration, error) {
+func (c *Client) renew(ctx context.Context, g *Grant) (time.Duration, error) {
 	if !c.begin() {
 		return 0, ErrClosed
 	}
@@ -224,7 +255,7 @@ func (c *Client) renew(ctx context.Context, r Renewer, g *Grant) (time.Duration,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.done, cancel)()
-	ttl, err := r.Renew(ctx, g)
+	ttl, err := c.renewer.Renew(ctx, g)
 	if err == nil && c.meter != nil {
 		c.meter.Renewals.Add(1)
 	}

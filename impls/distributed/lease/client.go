@@ -12,9 +12,13 @@ import (
 
 // Client makes a lock.Leaser of a driver.
 type Client struct {
-	d      Driver
-	inline bool // d is Inline
-	meter  *lock.Meter
+	d     Driver
+	meter *lock.Meter
+
+	// What d is, too.
+	inline  bool
+	renewer Renewer // or nil
+	applier Applier // or nil
 
 	mu     sync.Mutex
 	owners map[ownedKey]*owned
@@ -47,6 +51,8 @@ type owned struct {
 func New(d Driver, m *lock.Meter) *Client {
 	c := &Client{d: d, meter: m, owners: map[ownedKey]*owned{}, work: make(chan func())}
 	_, c.inline = d.(Inline)
+	c.renewer, _ = d.(Renewer)
+	c.applier, _ = d.(Applier)
 	c.done, c.quit = context.WithCancel(context.Background())
 	return c
 }
@@ -73,6 +79,9 @@ func (c *Client) close() error {
 	c.closed = true
 	c.mu.Unlock()
 	c.quit()
+	if q, ok := c.d.(Quitter); ok {
+		q.Quit()
+	}
 	idle := make(chan struct{})
 	go func() { c.running.Wait(); close(idle) }()
 	t := time.NewTimer(closeGrace)
@@ -106,7 +115,7 @@ func (c *Client) Acquire(ctx context.Context, key string, o lock.AcquireOptions)
 		if err != nil {
 			return nil, err
 		}
-		return h.as(c.d), nil
+		return h.lease(), nil
 	}
 	id := ownedKey{o.Owner, key}
 	for {
@@ -126,7 +135,7 @@ func (c *Client) Acquire(ctx context.Context, key string, o lock.AcquireOptions)
 			}
 			e.count++
 			c.mu.Unlock()
-			return (&held{grant: e.lease.grant, keeper: e.lease.keeper, c: c, again: e, id: id}).as(c.d), nil
+			return (&held{grant: e.lease.grant, keeper: e.lease.keeper, c: c, again: e, id: id}).lease(), nil
 		}
 		c.mu.Unlock()
 		if o.Try {
@@ -152,5 +161,5 @@ func (c *Client) first(ctx context.Context, id ownedKey, e *owned, o lock.Acquir
 	}
 	h.again, h.id = e, id
 	e.lease, e.count = h, 1
-	return h.as(c.d), nil
+	return h.lease(), nil
 }

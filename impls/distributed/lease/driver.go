@@ -53,7 +53,8 @@ type Driver interface {
 //     nothing was won), and a grant that comes late is released and counted with Meter.Orphan.
 //   - Release ends within max(TTL, 1 s) even if ctx does not.
 //   - Close ends what is under way: the driver's Close may be called meanwhile, after a
-//     grace. Rest returns when the client closes.
+//     grace. Rest returns when the client closes; who waits for a lock in another way is
+//     a Quitter.
 //
 // A grant that Acquire returns although ctx has ended is given back by the kit, and counted
 // as an orphan.
@@ -61,6 +62,13 @@ type Inline interface {
 	Driver
 	// Inline marks the driver; it is not called.
 	Inline()
+}
+
+// Quitter is an Inline driver that is told when Close begins, before the grace.
+type Quitter interface {
+	// Quit makes each Acquire under way return, as if its context had ended, with ErrClosed
+	// wrapped. It returns at once. Releases go on.
+	Quit()
 }
 
 // Renewer is a Driver whose grants can be extended one by one.

@@ -14,7 +14,7 @@ import (
 type held struct {
 	grant         *Grant
 	keeper        *Keeper // nil: the grant cannot be lost without the driver telling
-	own           bool    // the keeper is this lease's alone
+	kept          Keeper  // the keeper, if it is this lease's alone
 	c             *Client
 	releaseWithin time.Duration
 	released      atomic.Bool
@@ -40,12 +40,12 @@ func (g guarded) Apply(ctx context.Context, delta int64) error {
 		return fmt.Errorf("write under %s: %w: %w", g.grant.Key, lock.ErrNotHeld, ErrClosed)
 	}
 	defer g.c.running.Done()
-	return g.c.d.(Applier).Apply(ctx, g.grant, delta)
+	return g.c.applier.Apply(ctx, g.grant, delta)
 }
 
-// as returns the lease with what the driver can do.
-func (h *held) as(d Driver) lock.Lease {
-	if _, ok := d.(Applier); ok {
+// lease returns the lease with what the driver can do.
+func (h *held) lease() lock.Lease {
+	if h.c.applier != nil {
 		return guarded{h}
 	}
 	return h
@@ -89,7 +89,7 @@ func (h *held) Release(ctx context.Context) error {
 		}
 		return nil
 	}
-	if h.own {
+	if h.keeper == &h.kept {
 		// A renewal under way may still reach the service after the release; there it
 		// is refused, because the grant is gone.
 		h.keeper.Stop()
@@ -137,7 +137,11 @@ func (c *Client) release(ctx context.Context, h *held) error {
 	}
 	if c.inline {
 		defer c.running.Done()
-		return c.d.Release(ctx, h.grant)
+		err := c.d.Release(ctx, h.grant)
+		if errors.Is(err, lock.ErrUnknown) {
+			err = because(ctx, err)
+		}
+		return err
 	}
 	reply := make(chan error, 1)
 	c.spawn(func() {

@@ -22,21 +22,26 @@ import (
 // T/3 leaves room for three failed renewals before one at 5/6 of T. One that hangs
 // does not cost the next its turn, even if renew ignores the end of its context.
 // A success that comes after the deadline changes nothing: lost is final.
+//
+// The deadline itself passes without help; only who waits for the channel of Lost needs a
+// timer. So it is armed with the first call of Lost, or with the first renewal: most leases are
+// released before, and a timer costs time.
 type Keeper struct {
 	renew func(context.Context) (time.Duration, error)
-	ended chan struct{} // closed when lost
 
 	mu       sync.Mutex
+	ended    chan struct{} // closed when lost; made by the first call of Lost
 	deadline time.Time
 	ttl      time.Duration
 	success  time.Time // when the last one was sent
 	renewal  *time.Timer
-	expiry   *time.Timer // nil until the first renewal begins
+	expiry   *time.Timer // nil until it is needed
 
 	// Of the renewals under way; nil until the first begins.
 	ctx    context.Context
 	cancel context.CancelFunc
 	over   bool // lost or stopped
+	gone   bool // lost
 }
 
 // Keep starts a keeper of a lease whose request was sent at a time and that was
@@ -44,41 +49,52 @@ type Keeper struct {
 // lease is not renewed. Only an error that wraps lock.ErrNotHeld is final. If renew
 // ignores its context, it may be called again before it has returned.
 func Keep(sent time.Time, ttl time.Duration, renew func(context.Context) (time.Duration, error)) *Keeper {
-	k := &Keeper{renew: renew, ended: make(chan struct{}), deadline: sent.Add(ttl), ttl: ttl, success: sent}
+	k := &Keeper{}
+	k.keep(sent, ttl, renew)
+	return k
+}
+
+// keep is Keep with a keeper that is part of something else.
+func (k *Keeper) keep(sent time.Time, ttl time.Duration, renew func(context.Context) (time.Duration, error)) {
 	k.mu.Lock() // a timer may fire before it is stored
 	defer k.mu.Unlock()
-	if renew == nil {
-		k.expiry = time.AfterFunc(time.Until(k.deadline), k.expire)
-		return k
+	k.renew, k.deadline, k.ttl, k.success = renew, sent.Add(ttl), ttl, sent
+	if renew != nil {
+		k.renewal = time.AfterFunc(time.Until(sent.Add(ttl/3)), k.turn)
 	}
-	// The timer of the deadline is armed with the first renewal: most leases are
-	// released before, and a timer costs time.
-	k.renewal = time.AfterFunc(time.Until(sent.Add(ttl/3)), k.turn)
-	return k
 }
 
 // Session returns a keeper without deadline or renewal, of a session whose
 // owner tells its end with Lose.
-func Session() *Keeper { return &Keeper{ended: make(chan struct{})} }
+func Session() *Keeper { return &Keeper{} }
 
 // Lost returns a channel that is closed when the lease is lost.
-func (k *Keeper) Lost() <-chan struct{} { return k.ended }
+func (k *Keeper) Lost() <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended == nil {
+		k.ended = make(chan struct{})
+		switch {
+		case k.gone:
+			close(k.ended)
+		case !k.over && k.passed():
+			k.lose()
+		case !k.over && k.renewal == nil && !k.deadline.IsZero():
+			k.expiry = time.AfterFunc(time.Until(k.deadline), k.expire)
+		}
+	}
+	return k.ended
+}
 
 // lost looks at the deadline, too: after the process was stopped, the timer that
-// closes the channel may not have run yet.
+// closes the channel may not have run yet, and there may be none.
 func (k *Keeper) lost() bool {
-	select {
-	case <-k.ended:
-		return true
-	default:
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.over && k.passed() {
 		k.lose()
-		return true
 	}
-	return false
+	return k.gone
 }
 
 // passed reports whether the deadline is over. The caller holds mu.
@@ -110,19 +126,23 @@ func (k *Keeper) Lose() {
 	}
 }
 
-// lose closes the channel. The caller holds mu, and over is false.
+// lose closes the channel, if there is one. The caller holds mu, and over is false.
 func (k *Keeper) lose() {
 	k.end()
-	close(k.ended)
+	k.gone = true
+	if k.ended != nil {
+		close(k.ended)
+	}
 }
 
 // end stops all that runs. The caller holds mu.
 func (k *Keeper) end() {
 	k.over = true
-	for _, t := range []*time.Timer{k.renewal, k.expiry} {
-		if t != nil {
-			t.Stop()
-		}
+	if k.renewal != nil {
+		k.renewal.Stop()
+	}
+	if k.expiry != nil {
+		k.expiry.Stop()
 	}
 	if k.cancel != nil {
 		k.cancel()
@@ -154,7 +174,7 @@ func (k *Keeper) turn() {
 		k.mu.Unlock()
 		return
 	}
-	if k.expiry == nil {
+	if k.expiry == nil { // of a lease that is renewed, Lost arms none
 		k.expiry = time.AfterFunc(time.Until(k.deadline), k.expire)
 		k.ctx, k.cancel = context.WithCancel(context.Background())
 	}

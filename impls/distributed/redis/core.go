@@ -40,13 +40,44 @@ func newCore(ctx context.Context, t lock.Target, del *server.Script, more ...*se
 	return c, nil
 }
 
-// Release implements lease.Driver. A request without a reply is sent again as long as
-// ctx lasts: deleting twice does no harm, because the token is never used again.
+// Inline implements lease.Inline.
+func (*core) Inline() {}
+
+// Release implements lease.Driver. A request without a reply is sent again until it is
+// known that the key is gone, or cannot be there any more: in the background, if the caller
+// leaves. Deleting twice does no harm, because the token is never used again.
 func (c *core) Release(ctx context.Context, g *lease.Grant) error {
 	a := of(g)
+	until := time.Now().Add(max(g.TTL, time.Second))
+	n, err := c.free(ctx, a, time.Now())
+	switch {
+	case err == nil && n > 0:
+		return nil
+	case err == nil:
+		return lock.ErrNotHeld
+	}
+	return c.releaseAgain(ctx, a, until, err)
+}
+
+// releaseAgain goes on after a request that got an error for a reply.
+func (c *core) releaseAgain(ctx context.Context, a *attempt, until time.Time, err error) error {
 	perhaps := false // an earlier request may have been the one that deleted
 	for {
-		n, err := c.free(ctx, a, time.Now())
+		perhaps = perhaps || !server.Unsent(err) && !server.Refused(err)
+		if ctx.Err() != nil || !server.Pause(ctx, a.within) {
+			c.tasks.Go(func(ctx context.Context) {
+				// At once: the request that was given up may not have arrived.
+				if _, err := c.free(ctx, a, time.Now()); err != nil {
+					_ = c.releaseAgain(ctx, a, until, err)
+				}
+			})
+			return fmt.Errorf("%w: the caller left while the release had no reply: %w", lock.ErrUnknown, ctx.Err())
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("%w: no reply to the release: %w", lock.ErrUnknown, err)
+		}
+		var n int64
+		n, err = c.free(ctx, a, time.Now())
 		switch {
 		case err == nil && n > 0:
 			return nil
@@ -54,10 +85,6 @@ func (c *core) Release(ctx context.Context, g *lease.Grant) error {
 			return fmt.Errorf("%w: no reply to the release; the key is not ours now", lock.ErrUnknown)
 		case err == nil:
 			return lock.ErrNotHeld
-		}
-		perhaps = perhaps || !server.Unsent(err) && !server.Refused(err)
-		if !server.Pause(ctx, a.within) {
-			return fmt.Errorf("%w: no reply to the release: %w", lock.ErrUnknown, err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type fair struct {
 }
 
 var (
-	_ lease.Driver  = (*fair)(nil)
+	_ lease.Inline  = (*fair)(nil)
 	_ lease.Renewer = (*fair)(nil)
 )
 

@@ -100,11 +100,12 @@ func (h *hub) join(ctx context.Context, name string, within time.Duration) (*wai
 	if h.loop0() {
 		asked = true // the loop subscribes to all that is there
 	}
-	live, ps := t.live, h.ps
-	h.mu.Unlock()
-	if !asked && ps != nil {
-		h.subscribe(ctx, ps, name)
+	live := t.live
+	if ps := h.ps; !asked && ps != nil && !h.closed {
+		// Not here, where the caller may leave at any time: what it asks for is everybody's.
+		h.loop.Go(func() { h.subscribe(ps, name) })
 	}
+	h.mu.Unlock()
 	lock.TraceOf(ctx).Trip()
 	err := lease.Rest(ctx, within, live)
 	h.mu.Lock()
@@ -198,11 +199,11 @@ func (h *hub) drop(name string) {
 }
 
 // subscribe asks for channels. That it is confirmed, the loop learns.
-func (h *hub) subscribe(ctx context.Context, ps *redis.PubSub, names ...string) {
+func (h *hub) subscribe(ps *redis.PubSub, names ...string) {
 	h.wire.Lock()
 	defer h.wire.Unlock()
 	h.s.Meter.Command(1)
-	_ = ps.Subscribe(ctx, names...) // the loop sees that the connection has failed
+	_ = ps.Subscribe(h.ctx, names...) // the loop sees that the connection has failed
 }
 
 // confirmed notes that the server has confirmed a subscription, or its end.

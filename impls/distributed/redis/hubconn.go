@@ -42,7 +42,7 @@ func (h *hub) run() {
 		h.ps = ps // who joins from now on subscribes himself
 		h.mu.Unlock()
 		if len(names) > 0 {
-			h.subscribe(h.ctx, ps, names...)
+			h.subscribe(ps, names...)
 		}
 		h.receive(ps)
 		h.mu.Lock()

@@ -25,7 +25,7 @@ type naive struct {
 }
 
 var (
-	_ lease.Driver  = naive{}
+	_ lease.Inline  = naive{}
 	_ lease.Renewer = naive{}
 )
 
@@ -42,6 +42,9 @@ func dialNaive(ctx context.Context, t lock.Target) (lock.Client, error) {
 	}
 	return client{lease.New(naive{s, t.Prefix}, t.Meter)}, nil
 }
+
+// Inline implements lease.Inline.
+func (naive) Inline() {}
 
 // Acquire implements lease.Driver.
 func (v naive) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {

@@ -13,7 +13,7 @@ import (
 type polling struct{ *core }
 
 var (
-	_ lease.Driver  = polling{}
+	_ lease.Inline  = polling{}
 	_ lease.Renewer = polling{}
 )
 

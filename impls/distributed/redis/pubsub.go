@@ -26,7 +26,7 @@ type told struct {
 }
 
 var (
-	_ lease.Driver  = told{}
+	_ lease.Inline  = told{}
 	_ lease.Renewer = told{}
 )
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"time"
@@ -32,23 +33,31 @@ type until struct {
 func (u until) Deadline() (time.Time, bool) { return u.at, true }
 
 // Do sends a command at a time and waits for its reply, which is in the command then,
-// at most until that time + within, or ctx's deadline. It heeds the end of ctx before
-// it sends only: a request under way is not called back.
+// at most until that time + within, or + Within the target's TTL if that is less. It
+// returns at once when ctx ends: a request under way is then given up, and its
+// connection with it. See Unsent and Refused for what an error means.
 func (s *Server) Do(ctx context.Context, sent time.Time, within time.Duration, cmd redis.Cmder) error {
-	at := sent.Add(within)
-	if d, ok := ctx.Deadline(); ok && d.Before(at) {
-		at = d
+	at := sent.Add(min(within, s.most))
+	if ctx.Done() == nil {
+		return s.Client.Process(until{ctx, unmarked(at)}, cmd)
 	}
-	return s.Client.Process(until{ctx, at}, cmd)
+	f := s.flights.begin(ctx, at)
+	stop := context.AfterFunc(ctx, f.abort)
+	err := s.Client.Process(f, cmd)
+	stop()
+	if cut := s.flights.end(f); cut && err != nil {
+		return fmt.Errorf("%w: %w", errCut, ctx.Err())
+	}
+	return err
 }
 
 // Eval runs a script whose reply is an integer: by its hash, or, where the server does
 // not know it (it was restarted, or is another one now), by its source.
 func (s *Server) Eval(ctx context.Context, sent time.Time, within time.Duration, sc *Script, keysAndArgs ...any) (int64, error) {
-	cmd := redis.NewIntCmd(ctx, sc.byHash(keysAndArgs)...)
+	cmd := redis.NewIntCmd(ctx, args(sc.byHash, keysAndArgs)...)
 	err := s.Do(ctx, sent, within, cmd)
 	if unknownScript(err) {
-		cmd = redis.NewIntCmd(ctx, sc.bySource(keysAndArgs)...)
+		cmd = redis.NewIntCmd(ctx, args(sc.bySource, keysAndArgs)...)
 		err = s.Do(ctx, sent, within, cmd)
 	}
 	return cmd.Val(), err
@@ -56,10 +65,10 @@ func (s *Server) Eval(ctx context.Context, sent time.Time, within time.Duration,
 
 // EvalInts is Eval for a script whose reply is a list of integers.
 func (s *Server) EvalInts(ctx context.Context, sent time.Time, within time.Duration, sc *Script, keysAndArgs ...any) ([]int64, error) {
-	cmd := redis.NewIntSliceCmd(ctx, sc.byHash(keysAndArgs)...)
+	cmd := redis.NewIntSliceCmd(ctx, args(sc.byHash, keysAndArgs)...)
 	err := s.Do(ctx, sent, within, cmd)
 	if unknownScript(err) {
-		cmd = redis.NewIntSliceCmd(ctx, sc.bySource(keysAndArgs)...)
+		cmd = redis.NewIntSliceCmd(ctx, args(sc.bySource, keysAndArgs)...)
 		err = s.Do(ctx, sent, within, cmd)
 	}
 	return cmd.Val(), err

@@ -59,7 +59,15 @@ func Refused(err error) bool {
 // Unsent reports whether the command was surely not sent: there was no connection
 // to send it over, or ctx had ended before. What is neither that nor Refused is unknown.
 func Unsent(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed) {
+	if errors.Is(err, errCut) {
+		return false
+	}
+	// go-redis returns the context's error while it has no connection yet; while a reply is
+	// awaited, that of the connection.
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed) {
 		return true
 	}
 	var op *net.OpError

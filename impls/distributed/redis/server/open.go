@@ -28,9 +28,8 @@ const (
 	// buffer is enough for a command and its reply, of some 200 bytes; the default of
 	// 32 KiB each way is for others.
 	buffer = 4096
-	// stale is how much go-redis's coarse clock is behind at most, by which it counts
-	// ReadTimeout. It is added, so that the deadline of the context is the one that counts.
-	stale = 50 * time.Millisecond
+	// slack is what go-redis's timeout is longer than ours.
+	slack = 50 * time.Millisecond
 )
 
 // Server is a client of one server. Its methods may be called from several
@@ -39,6 +38,10 @@ type Server struct {
 	Client *redis.Client
 	Meter  *lock.Meter
 	addr   string
+	// most is how long a command may take. go-redis has a timeout that is longer, so that the
+	// deadline of the context is the one that it sets.
+	most    time.Duration
+	flights flights
 }
 
 // Open returns a client of the server at addr, or, if the target names a Sentinel
@@ -58,11 +61,11 @@ func Open(ctx context.Context, t lock.Target, addr string, scripts ...*Script) (
 // New returns a client of the server at addr, which it has not spoken to yet.
 func New(t lock.Target, addr string) (*Server, error) {
 	quiet()
-	o, err := options(t, addr)
+	s := &Server{Meter: t.Meter, addr: addr, most: Within(t.TTL)}
+	o, err := s.options(t)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Meter: t.Meter, addr: addr}
 	if t.Master != "" {
 		s.addr = "the primary of " + t.Master
 		s.Client = redis.NewFailoverClient(failover(t, o))
@@ -85,7 +88,7 @@ func (s *Server) Close() error {
 // as errors, too.
 var quiet = sync.OnceFunc(logging.Disable)
 
-func options(t lock.Target, addr string) (*redis.Options, error) {
+func (s *Server) options(t lock.Target) (*redis.Options, error) {
 	db := 0
 	if t.Database != "" {
 		var err error
@@ -97,10 +100,10 @@ func options(t lock.Target, addr string) (*redis.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := Within(t.TTL) + stale
+	read := s.most + slack
 	return &redis.Options{
-		Addr:                  addr,
-		Dialer:                dialer(t, tc),
+		Addr:                  s.addr,
+		Dialer:                s.dialer(t, tc),
 		Protocol:              2, // the fewest bytes, and no look for pushed messages before each command
 		Username:              t.User,
 		Password:              t.Password,
@@ -149,17 +152,21 @@ func failover(t lock.Target, o *redis.Options) *redis.FailoverOptions {
 
 // dialer maps what servers announce to where they are reached. The TLS handshake is
 // done here, because go-redis leaves it to a Dialer that is given.
-func dialer(t lock.Target, tc *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+func (s *Server) dialer(t lock.Target, tc *tls.Config) func(context.Context, string, string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: t.DialTimeout, KeepAlive: 15 * time.Second}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if to, ok := t.Reach[addr]; ok {
 			addr = to
 		}
-		if tc == nil {
-			return d.DialContext(ctx, network, addr)
+		dial := d.DialContext
+		if tc != nil {
+			dial = (&tls.Dialer{NetDialer: d, Config: tc}).DialContext
 		}
-		td := &tls.Dialer{NetDialer: d, Config: tc}
-		return td.DialContext(ctx, network, addr)
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err // go-redis says what it was doing
+		}
+		return &conn{Conn: c, flights: &s.flights}, nil
 	}
 }
 

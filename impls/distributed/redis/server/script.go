@@ -7,21 +7,20 @@ import (
 
 // Script is a Lua script with a fixed number of keys. Make it once, with NewScript.
 type Script struct {
-	source string
-	hash   string
-	keys   int
+	source           string
+	byHash, bySource []any // what its calls begin with, made once: a call copies it
 }
 
 // NewScript returns the script: see Server.Eval for its reply.
 func NewScript(keys int, source string) *Script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see above
-	return &Script{source: source, hash: hex.EncodeToString(sum[:]), keys: keys}
+	return &Script{
+		source:   source,
+		byHash:   []any{"evalsha", hex.EncodeToString(sum[:]), keys},
+		bySource: []any{"eval", source, keys},
+	}
 }
 
-func (s *Script) byHash(rest []any) []any   { return s.args("evalsha", s.hash, rest) }
-func (s *Script) bySource(rest []any) []any { return s.args("eval", s.source, rest) }
-
-func (s *Script) args(verb, body string, rest []any) []any {
-	a := make([]any, 0, 3+len(rest))
-	return append(append(a, verb, body, s.keys), rest...)
+func args(begin, rest []any) []any {
+	return append(append(make([]any, 0, len(begin)+len(rest)), begin...), rest...)
 }
