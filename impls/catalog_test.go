@@ -68,6 +68,9 @@ func TestCatalog(t *testing.T) {
 		}
 	}
 	for _, i := range impls.Catalog() {
+		if i.Dial != nil {
+			continue // see TestDistributed
+		}
 		if _, ok := want[i.Name]; !ok {
 			t.Errorf("lock %q is not in the table of this test", i.Name)
 		}
@@ -75,6 +78,53 @@ func TestCatalog(t *testing.T) {
 	for _, name := range []string{"dekker", "peterson"} {
 		if got[name].MaxWorkers != 2 {
 			t.Errorf("%s: MaxWorkers %d, want 2", name, got[name].MaxWorkers)
+		}
+	}
+}
+
+// remote is every distributed lock with its folder and what it promises.
+var remote = map[string]struct{ family, kind, can string }{
+	"redis": {"redis", "lease", "expires renews fences reentrant"}, "redis-pubsub": {"redis", "lease", "expires renews fences reentrant"},
+	"redis-fair":  {"redis", "lease", "fifo expires renews fences reentrant"},
+	"redis-naive": {"redis", "lease", "expires renews reentrant"},
+	"redlock":     {"redlock", "lease", "expires renews reentrant"},
+	"etcd":        {"etcd", "lease", "fifo expires renews fences reentrant"},
+	"zookeeper":   {"zookeeper", "lease", "fifo expires renews fences reentrant"},
+	"pg-advisory": {"postgres", "lease", "reentrant"}, "pg-advisory-xact": {"postgres", "guarded", "reentrant"},
+	"pg-row": {"postgres", "guarded", "reentrant"}, "pg-row-nowait": {"postgres", "guarded", "reentrant"},
+	"pg-row-skip": {"postgres", "guarded", "reentrant"}, "pg-version": {"postgres", "optimistic", ""},
+	"redsync": {"peers", "lease", "expires"}, "redislock": {"peers", "lease", "expires"}, "rueidislock": {"peers", "lease", "expires renews"},
+	"etcd-concurrency": {"peers", "lease", "fifo expires renews fences"}, "zk-recipe": {"peers", "lease", "fifo expires renews"},
+}
+
+func TestDistributed(t *testing.T) {
+	got := map[string]lock.Info{}
+	for _, i := range impls.Distributed() {
+		if i.Family == "control" {
+			continue // the harness's own
+		}
+		got[i.Name] = i
+		w, ok := remote[i.Name]
+		if !ok {
+			t.Errorf("lock %q is not in the table of this test", i.Name)
+			continue
+		}
+		if i.Family != "distributed/"+w.family || i.Kind.String() != w.kind || i.Doc == "" || i.Remote.Waits == "" {
+			t.Errorf("%s: family %q, kind %s, waits %q, doc %q", i.Name, i.Family, i.Kind, i.Remote.Waits, i.Doc)
+		}
+		if (w.family == "peers") != (i.Remote.Peer != "") {
+			t.Errorf("%s: library %q", i.Name, i.Remote.Peer)
+		}
+		r := i.Remote
+		for word, has := range map[string]bool{"fifo": i.FIFO, "expires": r.Expires, "renews": r.Renews, "fences": r.Fences || r.AlwaysFences, "reentrant": r.Reentrant} {
+			if slices.Contains(strings.Fields(w.can), word) != has {
+				t.Errorf("%s: %s is %v", i.Name, word, has)
+			}
+		}
+	}
+	for name := range remote {
+		if _, ok := got[name]; !ok {
+			t.Errorf("no lock %q", name)
 		}
 	}
 }

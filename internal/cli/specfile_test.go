@@ -11,6 +11,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/engine"
 	"lockbench/internal/yamldoc"
+	"lockbench/workloads"
 )
 
 func TestDecodeSpec(t *testing.T) {
@@ -133,8 +134,8 @@ func TestSpecFileLists(t *testing.T) {
 	if !slices.Equal(s.Locks, []string{"mutex", "tas"}) || fmt.Sprint(s.Workers) != "[1 2 3 all]" || !slices.Equal(s.Cores, []int{1, 2}) {
 		t.Errorf("locks %q, workers %v, cores %v", s.Locks, s.Workers, s.Cores)
 	}
-	if len(s.Workloads) != 11 {
-		t.Errorf("%d workloads, want 1 and 10", len(s.Workloads))
+	if want := 1 + len(workloads.Presets()); len(s.Workloads) != want {
+		t.Errorf("%d workloads, want %d", len(s.Workloads), want)
 	}
 }
 
@@ -171,8 +172,12 @@ func TestSpecFileWorkersOf(t *testing.T) {
 }
 
 func TestSpecFileKeys(t *testing.T) {
-	for _, key := range yamldoc.Keys(engine.Spec{}) {
-		if slices.Contains([]string{"locks", "workloads", "workers", "cores", "runners"}, key) {
+	keys := slices.Concat(yamldoc.Keys(engine.Spec{}), yamldoc.Keys(engine.RemoteSpec{}))
+	if len(keys) < 25 {
+		t.Errorf("%d keys: %q", len(keys), keys)
+	}
+	for _, key := range keys {
+		if slices.Contains([]string{"locks", "workloads", "workers", "cores", "runners", "clients", "topologies", "backends", "images"}, key) {
 			continue
 		}
 		if err := setScalar(new(engine.Default()), key, "1"); err != nil && strings.Contains(err.Error(), "this version") {

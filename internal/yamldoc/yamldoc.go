@@ -212,7 +212,7 @@ func keyHint(key string, keys []string) string {
 func Keys(v any) []string {
 	var out []string
 	for f := range reflect.TypeOf(v).Fields() {
-		if key := f.Tag.Get("yaml"); key != "" {
+		if key := f.Tag.Get("yaml"); key != "" && key != "-" {
 			out = append(out, key)
 		}
 	}
