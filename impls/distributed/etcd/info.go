@@ -6,7 +6,7 @@ import "lockbench/lock"
 func Infos() []lock.Info {
 	return []lock.Info{{
 		Name:      "etcd",
-		Family:    "distributed",
+		Family:    "distributed/etcd",
 		Doc:       "a queue of keys on one etcd lease a client, in the order of their create revisions; its own",
 		Source:    "etcd documentation, \"Why etcd\" and \"API guarantees\"; Burrows, \"The Chubby lock service\" (OSDI 2006), for sequencers",
 		Kind:      lock.KindLease,

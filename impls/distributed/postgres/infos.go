@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	family = "postgres"
+	family = "distributed/postgres"
 	manual = "PostgreSQL documentation, "
 	note   = "ends with its session or transaction: the TTL does not apply"
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"lockbench/impls/distributed/lease"
+	"lockbench/impls/distributed/tlsfile"
 	"lockbench/lock"
 )
 
@@ -16,7 +17,7 @@ import (
 func Infos() []lock.Info {
 	return []lock.Info{{
 		Name:      "zookeeper",
-		Family:    "zookeeper",
+		Family:    "distributed/zookeeper",
 		Doc:       "queue of ephemeral sequential nodes, each watching its predecessor",
 		Source:    "ZooKeeper Recipes and Solutions, Locks; Hunt et al., ZooKeeper, USENIX ATC 2010, section 2.4",
 		Kind:      lock.KindLease,
@@ -58,7 +59,7 @@ func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
 	case t.Prefix == "" || t.TTL <= 0 || t.DialTimeout <= 0:
 		return nil, fmt.Errorf("dial zookeeper: prefix %q, TTL %s, dial timeout %s: want all of them", t.Prefix, t.TTL, t.DialTimeout)
 	}
-	tc, err := tlsConfig(t.TLS)
+	tc, err := tlsfile.Config(t.TLS, "")
 	if err != nil {
 		return nil, fmt.Errorf("dial zookeeper: %w", err)
 	}

@@ -6,7 +6,7 @@ import "lockbench/lock"
 func Infos() []lock.Info {
 	return []lock.Info{{
 		Name:      "etcd-concurrency",
-		Family:    "peers",
+		Family:    "distributed/peers",
 		Doc:       "etcd's concurrency.Mutex: a queue of keys, each waits for those before it",
 		Source:    "go.etcd.io/etcd/client/v3/concurrency v3.7.3",
 		Kind:      lock.KindLease,

@@ -6,7 +6,7 @@ import "lockbench/lock"
 func Infos() []lock.Info {
 	return []lock.Info{{
 		Name:      "redislock",
-		Family:    "peers",
+		Family:    "distributed/peers",
 		Doc:       "bsm/redislock over go-redis: one script to obtain, one to release; polls",
 		Source:    "github.com/bsm/redislock v0.9.4 over github.com/redis/go-redis/v9 v9.23.0",
 		Kind:      lock.KindLease,

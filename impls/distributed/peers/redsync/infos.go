@@ -6,7 +6,7 @@ import "lockbench/lock"
 func Infos() []lock.Info {
 	return []lock.Info{{
 		Name:      "redsync",
-		Family:    "peers",
+		Family:    "distributed/peers",
 		Doc:       "go-redsync over go-redis: SET NX PX, deleted by script; polls at random",
 		Source:    "github.com/go-redsync/redsync/v4 v4.18.1 over github.com/redis/go-redis/v9 v9.23.0",
 		Kind:      lock.KindLease,

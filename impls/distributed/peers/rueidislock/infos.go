@@ -6,7 +6,7 @@ import "lockbench/lock"
 func Infos() []lock.Info {
 	return []lock.Info{{
 		Name:      "rueidislock",
-		Family:    "peers",
+		Family:    "distributed/peers",
 		Doc:       "rueidislock: a script with SET NX PXAT, woken by client-side caching, extends by itself",
 		Source:    "github.com/redis/rueidis/rueidislock, rueidis v1.0.79",
 		Kind:      lock.KindLease,

@@ -6,7 +6,7 @@ import "lockbench/lock"
 func Infos() []lock.Info {
 	return []lock.Info{{
 		Name:      "zk-recipe",
-		Family:    "peers",
+		Family:    "distributed/peers",
 		Doc:       "go-zookeeper's Lock: a queue of ephemeral sequential nodes",
 		Source:    "github.com/go-zookeeper/zk v1.0.4, Lock",
 		Kind:      lock.KindLease,
