@@ -18,7 +18,8 @@ import (
 //
 // A holder that was paused for longer than its lease deletes its successor's lock, and a
 // third one gets in. It extends a successor's lease likewise. A request whose reply is
-// lost leaves a key that nobody may delete: only its expiry does.
+// lost leaves a key that nobody may delete: only its expiry does. So a request under way is
+// not given up when its caller leaves, but waited for: Acquire and Release return a round trip late.
 type naive struct {
 	s      *server.Server
 	prefix string
@@ -55,7 +56,7 @@ func (v naive) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (
 	name := v.prefix + key
 	return settled(lease.Poll(ctx, o, func(ctx context.Context) (*lease.Grant, error) {
 		sent := time.Now()
-		err := v.s.Do(ctx, sent, server.Within(o.TTL), redis.NewStatusCmd(ctx, "set", name, naiveValue, "nx", "px", ms))
+		err := v.s.Do(context.WithoutCancel(ctx), sent, server.Within(o.TTL), redis.NewStatusCmd(ctx, "set", name, naiveValue, "nx", "px", ms))
 		switch {
 		case err == nil:
 			return &lease.Grant{Key: key, Sent: sent, TTL: time.Duration(ms) * time.Millisecond, Data: name}, nil
@@ -71,7 +72,7 @@ func (v naive) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (
 // Release implements lease.Driver. It breaks its promise: it deletes whatever is there.
 func (v naive) Release(ctx context.Context, g *lease.Grant) error {
 	cmd := redis.NewIntCmd(ctx, "del", g.Data)
-	err := v.s.Do(ctx, time.Now(), server.Within(g.TTL), cmd)
+	err := v.s.Do(context.WithoutCancel(ctx), time.Now(), server.Within(g.TTL), cmd)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", lock.ErrUnknown, err)

@@ -22,7 +22,7 @@ type driver struct {
 }
 
 var (
-	_ lease.Driver  = (*driver)(nil)
+	_ lease.Inline  = (*driver)(nil)
 	_ lease.Renewer = (*driver)(nil)
 )
 
@@ -99,6 +99,10 @@ func (d *driver) Close() error {
 	return errors.Join(errs...)
 }
 
+// Inline implements lease.Inline: what asks the servers runs in the background, and the
+// caller waits for its replies.
+func (*driver) Inline() {}
+
 // Acquire implements lease.Driver.
 func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {
 	if o.TTL < minTTL {
@@ -127,7 +131,11 @@ func (d *driver) try(ctx context.Context, key string, ttl time.Duration) (*lease
 	a := d.newAttempt(key, ttl)
 	start := time.Now()
 	lock.TraceOf(ctx).Trip()
-	v := d.count(d.setAll(a, start), start.Add(a.within))
+	v := d.count(ctx, d.setAll(a, start), start.Add(a.within))
+	if v.left {
+		d.abandon(a)
+		return nil, fmt.Errorf("%w: the caller left before a quorum had answered: %w", lock.ErrUnknown, ctx.Err())
+	}
 	// now < start + TTL - drift is checked last: nothing that takes time may follow.
 	if v.yes >= d.quorum && time.Since(start) < ttl-drift(ttl) {
 		a.Sent, a.TTL = start, ttl-drift(ttl)
@@ -135,6 +143,8 @@ func (d *driver) try(ctx context.Context, key string, ttl time.Duration) (*lease
 	}
 	left := d.undo(ctx, a)
 	switch {
+	case left >= d.quorum && ctx.Err() != nil:
+		return nil, fmt.Errorf("%w: the caller left while the attempt was undone: %w", lock.ErrUnknown, ctx.Err())
 	case left >= d.quorum:
 		return nil, fmt.Errorf("%w: %d servers may hold the lock and cannot be asked: %w", lock.ErrUnknown, left, v.err)
 	case v.yes >= d.quorum:
@@ -161,12 +171,31 @@ func (d *driver) undo(ctx context.Context, a *attempt) int {
 			}
 		case <-t.C:
 			return len(d.nodes) - answered
+		case <-ctx.Done():
+			return len(d.nodes) - answered
 		}
 		if answered >= d.quorum {
 			break
 		}
 	}
 	return len(d.nodes) - answered
+}
+
+// abandon deletes an attempt whose caller has left, in the background. If it had got the
+// lock, it was an orphan.
+func (d *driver) abandon(a *attempt) {
+	replies := d.delAll(a)
+	d.tasks.Go(func(context.Context) {
+		yes := 0
+		for range d.nodes {
+			if r := <-replies; r.err == nil && r.n > 0 {
+				yes++
+			}
+		}
+		if yes >= d.quorum {
+			d.nodes[0].Meter.Orphan()
+		}
+	})
 }
 
 // Release implements lease.Driver.
@@ -206,12 +235,14 @@ func (d *driver) Release(ctx context.Context, g *lease.Grant) error {
 func (d *driver) Renew(ctx context.Context, g *lease.Grant) (time.Duration, error) {
 	a := g.Data.(*attempt)
 	start := time.Now()
-	v := d.count(d.extendAll(a, start), start.Add(a.within))
+	v := d.count(ctx, d.extendAll(a, start), start.Add(a.within))
 	switch {
 	case v.yes >= d.quorum && time.Since(start) < g.TTL:
 		return g.TTL, nil
 	case v.no > len(d.nodes)-d.quorum:
 		return 0, lock.ErrNotHeld
+	case v.left:
+		return 0, fmt.Errorf("extend %s: %w", g.Key, ctx.Err())
 	case v.err != nil:
 		return 0, fmt.Errorf("extend %s: %d of %d servers have: %w", g.Key, v.yes, len(d.nodes), v.err)
 	}

@@ -67,9 +67,9 @@ func (d *driver) setAll(a *attempt, sent time.Time) <-chan reply {
 	for i := range a.flying {
 		a.flying[i].Lock()
 	}
-	return d.each(func(ctx context.Context, i int, s *server.Server) reply {
+	return d.each(func(_ context.Context, i int, s *server.Server) reply {
 		defer a.flying[i].Unlock()
-		err := s.Do(ctx, sent, a.within, redis.NewStatusCmd(ctx, "set", &a.name, &a.token, "nx", "px", &a.ms))
+		err := s.Do(alone, sent, a.within, redis.NewStatusCmd(alone, "set", &a.name, &a.token, "nx", "px", &a.ms))
 		switch {
 		case err == nil:
 			return reply{n: 1}
@@ -82,8 +82,8 @@ func (d *driver) setAll(a *attempt, sent time.Time) <-chan reply {
 }
 
 func (d *driver) extendAll(a *attempt, sent time.Time) <-chan reply {
-	return d.each(func(ctx context.Context, _ int, s *server.Server) reply {
-		n, err := s.Eval(ctx, sent, a.within, server.Extend, &a.name, &a.token, &a.ms)
+	return d.each(func(_ context.Context, _ int, s *server.Server) reply {
+		n, err := s.Eval(alone, sent, a.within, server.Extend, &a.name, &a.token, &a.ms)
 		return reply{n, err}
 	})
 }
@@ -108,22 +108,30 @@ func (d *driver) delAll(a *attempt) <-chan reply {
 	})
 }
 
+// alone is the context of requests that end by themselves, long before a Close gives
+// up on them: one that ends costs each request the arrangement for it.
+var alone = context.Background()
+
 // del deletes the attempt on one server.
 func (a *attempt) del(ctx context.Context, s *server.Server) reply {
+	n, err := s.Eval(alone, time.Now(), a.within, server.Release, &a.name, &a.token)
+	if err == nil {
+		return reply{n: n}
+	}
 	ctx, cancel := context.WithTimeout(ctx, max(a.ttl, time.Second))
 	defer cancel()
 	perhaps := false // an earlier request may have been the one that deleted
 	for {
-		n, err := s.Eval(ctx, time.Now(), a.within, server.Release, &a.name, &a.token)
+		perhaps = perhaps || !server.Unsent(err) && !server.Refused(err)
+		if !server.Pause(ctx, a.within) {
+			return reply{err: err}
+		}
+		n, err = s.Eval(ctx, time.Now(), a.within, server.Release, &a.name, &a.token)
 		switch {
 		case err == nil && n == 0 && perhaps:
 			return reply{err: errGone}
 		case err == nil:
 			return reply{n: n}
-		}
-		perhaps = perhaps || !server.Unsent(err) && !server.Refused(err)
-		if !server.Pause(ctx, a.within) {
-			return reply{err: err}
 		}
 	}
 }
@@ -132,12 +140,12 @@ func (a *attempt) del(ctx context.Context, s *server.Server) reply {
 type votes struct {
 	yes, no, failed int
 	err             error // the last of those that failed
+	left            bool  // the context ended before it was decided
 }
 
 // count reads replies until it is decided whether a quorum says yes, or until a time: who
-// has not answered then counts as failed. It does not end with a context: the requests are
-// sent, and who answers is known soon.
-func (d *driver) count(replies <-chan reply, until time.Time) votes {
+// has not answered then counts as failed. It ends with ctx; the requests do not.
+func (d *driver) count(ctx context.Context, replies <-chan reply, until time.Time) votes {
 	var v votes
 	t := time.NewTimer(time.Until(until) + slack)
 	defer t.Stop()
@@ -155,6 +163,9 @@ func (d *driver) count(replies <-chan reply, until time.Time) votes {
 		case <-t.C:
 			v.failed = len(d.nodes) - v.yes - v.no
 			v.err = errSlow
+			return v
+		case <-ctx.Done():
+			v.left = true
 			return v
 		}
 		if v.yes >= d.quorum || v.no+v.failed > len(d.nodes)-d.quorum {
