@@ -28,6 +28,8 @@ type member struct {
 	key   string // own key in it
 	rev   int64  // create revision of the own key; 0: not known, perhaps not there
 	value string // key of the protected value
+	// within bounds a release: the lease, had it not been renewed, ends by itself.
+	within time.Duration
 	// until is when a session of its own ends, once it is no longer renewed.
 	until time.Time
 	mu    sync.Mutex // one Apply at a time
@@ -41,8 +43,13 @@ func (m *member) alive() bool {
 	return m.s.alive()
 }
 
-// errAgain says that nothing is held or queued, and that it is worth another try.
-var errAgain = errors.New("try again")
+// Errors that say that nothing is held or queued, and that it is worth another try:
+// errAgain after a pause; errRaised at once, because another member of the session
+// has got no answer, and has raised the version of its key.
+var (
+	errAgain  = errors.New("try again")
+	errRaised = errors.New("the session's key has another version")
+)
 
 // Acquire implements lease.Driver.
 func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {
@@ -59,16 +66,19 @@ func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions)
 			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
 		}
 		q := d.queue(key)
-		m := &member{s: s, queue: q, key: memberKey(q, s.id, d.nonce.Add(1)), value: d.valueKey(key)}
+		m := &member{s: s, queue: q, key: memberKey(q, s.id, d.nonce.Add(1)), value: d.valueKey(key), within: max(o.TTL, time.Second)}
 		sent := time.Now()
 		waited, err := d.join(ctx, m, o.Try)
-		switch {
-		case errors.Is(err, errAgain) && ctx.Err() == nil && d.done.Err() == nil:
-			pause(ctx, s.step/8)
+		if errors.Is(err, errAgain) || errors.Is(err, errRaised) {
+			if why := d.left(ctx); why != nil {
+				return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, why)
+			}
+			if errors.Is(err, errAgain) {
+				d.pause(ctx, s.step/8)
+			}
 			continue
-		case errors.Is(err, errAgain):
-			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, context.Canceled)
-		case err != nil:
+		}
+		if err != nil {
 			return nil, err
 		}
 		g := &lease.Grant{Key: key, Sent: sent, TTL: s.ttl, Token: uint64(m.rev), HasToken: true, Session: s.keeper, Data: m}
@@ -88,12 +98,11 @@ func (d *driver) start(ctx context.Context, m *member, g *lease.Grant, waited bo
 	if waited {
 		lock.TraceOf(ctx).Trip()
 		g.Sent = time.Now()
-		kctx, cancel := context.WithTimeout(d.leader, m.s.step)
-		defer cancel()
+		kctx, end := request(ctx, d.asking, m.s.step)
+		defer end()
 		ttl, err := d.renew(kctx, m.s)
 		if err != nil {
-			_, werr := d.withdraw(ctx, m)
-			return errors.Join(fmt.Errorf("%w: %w", outcome(werr), err), werr)
+			return d.giveUp(ctx, m, err)
 		}
 		g.TTL = ttl
 	}
@@ -103,12 +112,17 @@ func (d *driver) start(ctx context.Context, m *member, g *lease.Grant, waited bo
 	return nil
 }
 
-// outcome is what is known of an acquisition after its withdrawal.
-func outcome(withdrawal error) error {
-	if withdrawal != nil {
-		return lock.ErrUnknown
+// giveUp withdraws a member that its caller does not wait for any more, in the background if
+// he has left. It returns what Acquire returns.
+func (d *driver) giveUp(ctx context.Context, m *member, cause error) error {
+	if why := d.left(ctx); why != nil {
+		d.abandon(m, true)
+		return fmt.Errorf("%w: %w", lock.ErrUnknown, why)
 	}
-	return lock.ErrNotAcquired
+	if _, err := d.withdraw(ctx, m, 0); err != nil {
+		return fmt.Errorf("%w: %w", err, cause) // lock.ErrUnknown
+	}
+	return fmt.Errorf("%w: %w", lock.ErrNotAcquired, cause)
 }
 
 // condition is that of joining: see session.version.
@@ -135,8 +149,8 @@ func (m *member) joining() (then, els []clientv3.Op) {
 // is one transaction: it reads who is last in the queue, and puts the own key behind;
 // if nobody was there, the lock is held.
 //
-// The put does not end with ctx, which would leave open what became of it: it is
-// waited for, for at most a step, and then undone.
+// If the caller leaves before the answer is there, or none comes, it is open what became of the
+// put: see notJoined.
 func (d *driver) join(ctx context.Context, m *member, try bool) (waited bool, err error) {
 	lock.TraceOf(ctx).Trip()
 	believed := m.s.version.Load()
@@ -145,18 +159,19 @@ func (d *driver) join(ctx context.Context, m *member, try bool) (waited bool, er
 		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(m.queue), "=", 0).WithPrefix())
 	}
 	then, els := m.joining()
-	r, err := d.txn(d.leader, m.s.step, cmps, then, els)
+	r, err := d.txn(ctx, d.asking, m.s.step, cmps, then, els)
 	switch {
 	case err != nil:
 		return false, d.notJoined(ctx, m, err)
 	case !r.Succeeded && m.s.own: // try, and somebody is there
-		_, werr := d.withdraw(ctx, m)
-		return false, errors.Join(fmt.Errorf("%w: it is held", lock.ErrNotAcquired), werr)
+		d.abandon(m, false)
+		return false, errHeld
+	case !r.Succeeded && !m.s.learn(r, 0):
+		return false, errAgain
+	case !r.Succeeded && m.s.version.Load() != believed:
+		return false, errRaised
 	case !r.Succeeded:
-		if !m.s.learn(r, 0) || m.s.version.Load() != believed {
-			return false, errAgain
-		}
-		return false, fmt.Errorf("%w: it is held", lock.ErrNotAcquired)
+		return false, errHeld
 	}
 	m.rev = r.Header.Revision
 	kvs := r.Responses[0].GetResponseRange().Kvs
@@ -164,11 +179,13 @@ func (d *driver) join(ctx context.Context, m *member, try bool) (waited bool, er
 		return true, d.wait(ctx, m, string(kvs[0].Key), m.rev)
 	}
 	if !m.alive() { // the deadline passed while the answer was on its way
-		d.leave(m)
+		d.abandon(m, false)
 		return false, errAgain
 	}
 	return false, nil
 }
+
+var errHeld = fmt.Errorf("%w: it is held", lock.ErrNotAcquired)
 
 // notJoined deals with a put that failed, or of which no answer came.
 func (d *driver) notJoined(ctx context.Context, m *member, cause error) error {
@@ -181,20 +198,26 @@ func (d *driver) notJoined(ctx context.Context, m *member, cause error) error {
 	if sure && !m.s.own && passing(cause) {
 		return errAgain
 	}
-	var werr error
-	if !sure || m.s.own {
-		_, werr = d.withdraw(ctx, m)
+	switch why := d.left(ctx); {
+	case why != nil && (!sure || m.s.own):
+		d.abandon(m, !sure)
+		if sure {
+			return fmt.Errorf("%w: %w", lock.ErrNotAcquired, why)
+		}
+		return fmt.Errorf("%w: %w", lock.ErrUnknown, why)
+	case !sure || m.s.own:
+		if _, err := d.withdraw(ctx, m, 0); err != nil {
+			return fmt.Errorf("join the queue: %w; %w", cause, err)
+		}
 	}
-	switch {
-	case werr != nil:
-		return fmt.Errorf("%w: join the queue: %w; %w", lock.ErrUnknown, cause, werr)
-	case sure && !passing(cause):
+	if sure && !passing(cause) {
 		return fmt.Errorf("%w: join the queue: %w", lock.ErrNotAcquired, cause)
 	}
 	return errAgain
 }
 
-// wait returns when nobody is before the member any more. Only the predecessor is
+// wait returns when nobody is before the member any more, or an error: errLost, or why it
+// is to be given up. Only the predecessor is
 // watched, so that a release wakes one waiter. last is the key of the predecessor
 // as of revision rev.
 func (d *driver) wait(ctx context.Context, m *member, last string, rev int64) error {
@@ -209,33 +232,33 @@ func (d *driver) wait(ctx context.Context, m *member, last string, rev int64) er
 		case err == nil:
 		case errors.Is(err, errLost):
 			// At once, without asking a server that perhaps does not answer.
-			d.leave(m)
+			d.abandon(m, false)
 			return fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
-		case ctx.Err() != nil || d.done.Err() != nil:
-			_, werr := d.withdraw(ctx, m)
-			return fmt.Errorf("%w: %w", outcome(werr), context.Canceled)
 		default:
-			return err
+			d.abandon(m, true)
+			return fmt.Errorf("%w: %w", lock.ErrUnknown, err)
 		}
 	}
 }
 
 // recheck reads, in one transaction, whether the own key is still there, and who is
-// before it: "" for nobody. It asks until it knows, or the session is lost.
+// before it: "" for nobody. It asks until it knows, the session is lost, or the caller
+// has left.
 func (d *driver) recheck(ctx context.Context, m *member) (last string, rev int64, err error) {
 	opts := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(m.rev-1), clientv3.WithKeysOnly())
 	for {
 		lock.TraceOf(ctx).Trip()
-		r, err := d.txn(clientv3.WithRequireLeader(ctx), m.s.step,
+		r, err := d.txn(ctx, d.asking, m.s.step,
 			[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(m.key), "=", m.rev)},
 			[]clientv3.Op{clientv3.OpGet(m.queue, opts...)}, nil)
+		why := d.left(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return "", 0, ctx.Err()
+		case why != nil:
+			return "", 0, why
 		case !m.s.alive():
 			return "", 0, errLost
 		case err != nil:
-			pause(ctx, m.s.step/8)
+			d.pause(ctx, m.s.step/8)
 			continue
 		case !r.Succeeded:
 			// Keys go with their lease; the session learns of that by itself, or keeps

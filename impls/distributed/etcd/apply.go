@@ -22,7 +22,6 @@ func (d *driver) Apply(ctx context.Context, g *lease.Grant, delta int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	holds := clientv3.Compare(clientv3.CreateRevision(m.key), "=", m.rev)
-	ctx = clientv3.WithRequireLeader(ctx)
 	unsure := false // a write was sent, and no answer came
 	var wrote int64 // the mod revision that it replaces
 	for {
@@ -43,7 +42,7 @@ func (d *driver) Apply(ctx context.Context, g *lease.Grant, delta int64) error {
 			}
 			return fmt.Errorf("write under %s: %w: %w", g.Key, known, errors.Join(err, ctx.Err()))
 		}
-		pause(ctx, m.s.step/8)
+		d.pause(ctx, m.s.step/8)
 	}
 }
 
@@ -56,7 +55,7 @@ func (d *driver) applyOnce(ctx context.Context, m *member, holds clientv3.Cmp, d
 		return fmt.Errorf("write: %w: the own key is gone", lock.ErrNotHeld)
 	}
 	lock.TraceOf(ctx).Trip()
-	r, err := d.txn(ctx, m.s.step, []clientv3.Cmp{holds}, []clientv3.Op{clientv3.OpGet(m.value)}, nil)
+	r, err := d.txn(ctx, d.leader, m.s.step, []clientv3.Cmp{holds}, []clientv3.Op{clientv3.OpGet(m.value)}, nil)
 	if err != nil {
 		return false, err
 	}
@@ -72,7 +71,7 @@ func (d *driver) applyOnce(ctx context.Context, m *member, holds clientv3.Cmp, d
 		return true, nil
 	}
 	lock.TraceOf(ctx).Trip()
-	r, err = d.txn(ctx, m.s.step,
+	r, err = d.txn(ctx, d.leader, m.s.step,
 		[]clientv3.Cmp{holds, clientv3.Compare(clientv3.ModRevision(m.value), "=", mod)},
 		[]clientv3.Op{clientv3.OpPut(m.value, strconv.FormatInt(old+delta, 10))}, nil)
 	switch {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -46,26 +47,42 @@ func parseValue(kvs []*mvccpb.KeyValue) (value, mod int64, err error) {
 	return value, kvs[0].ModRevision, nil
 }
 
-// valueTries is how many servers in turn are asked for a value.
-const valueTries = 6
-
 // Value implements lock.Valuer.
 func (c *client) Value(ctx context.Context, key string) (int64, error) {
-	ctx = clientv3.WithRequireLeader(ctx)
-	name := c.d.valueKey(key)
+	r, err := c.read(ctx, clientv3.OpGet(c.d.valueKey(key)))
+	if err != nil {
+		return 0, fmt.Errorf("read the value of %s: %w", key, err)
+	}
+	v, _, err := parseValue(r.Kvs)
+	return v, err
+}
+
+// Queued returns how many wait for the key, so that a test can stage arrivals.
+func (c *client) Queued(ctx context.Context, key string) (int, error) {
+	r, err := c.read(ctx, clientv3.OpGet(c.d.queue(key), clientv3.WithPrefix(), clientv3.WithCountOnly()))
+	if err != nil {
+		return 0, fmt.Errorf("count who waits for %s: %w", key, err)
+	}
+	return int(max(r.Count-1, 0)), nil // one holds it
+}
+
+// readTries is how many servers in turn are asked.
+const readTries = 6
+
+// read sends one read, until somebody answers it.
+func (c *client) read(ctx context.Context, op clientv3.Op) (*pb.RangeResponse, error) {
 	var err error
-	for range valueTries {
+	for range readTries {
 		var r *clientv3.TxnResponse
-		if r, err = c.d.txn(ctx, c.d.dialTimeout/valueTries, nil, []clientv3.Op{clientv3.OpGet(name)}, nil); err == nil {
-			v, _, err := parseValue(r.Responses[0].GetResponseRange().Kvs)
-			return v, err
+		if r, err = c.d.txn(ctx, c.d.leader, c.d.dialTimeout/readTries, nil, []clientv3.Op{op}, nil); err == nil {
+			return r.Responses[0].GetResponseRange(), nil
 		}
 		if refused(err) && !passing(err) || ctx.Err() != nil {
 			break
 		}
-		pause(ctx, 50*time.Millisecond)
+		c.d.pause(ctx, 50*time.Millisecond)
 	}
-	return 0, fmt.Errorf("read the value of %s: %w", key, err)
+	return nil, err
 }
 
 // MinTTL implements lock.MinTTL. It asks for a lease of one second and looks at what it
@@ -75,7 +92,7 @@ func (c *client) MinTTL(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask for the shortest TTL: %w", err)
 	}
-	if err := c.d.revoke(c.d.leader, s.step, s.id); err != nil {
+	if err := c.d.revoke(ctx, c.d.leader, s.step, s.id); err != nil {
 		return 0, fmt.Errorf("ask for the shortest TTL: revoke the lease: %w", err)
 	}
 	return s.ttl, nil

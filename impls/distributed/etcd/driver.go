@@ -18,7 +18,7 @@ import (
 	"lockbench/lock"
 )
 
-// driver implements lease.Driver.
+// driver implements lease.Inline.
 type driver struct {
 	c           *servers
 	meter       *lock.Meter
@@ -27,10 +27,11 @@ type driver struct {
 	bg          *group
 	nonce       atomic.Uint64
 
-	// done ends when the client is closed. Requests carry the metadata of leader: a
-	// member that has no leader then refuses at once, instead of waiting for one.
-	done, leader context.Context
-	quit         context.CancelFunc
+	// done ends when the driver is closed. Requests carry the metadata of leader: a
+	// member that has no leader then refuses at once, instead of waiting for one. Those of an
+	// acquisition are made with asking, which ends earlier, with Quit.
+	done, leader, asking context.Context
+	quit, stopAsking     context.CancelFunc
 
 	mu     sync.Mutex
 	shared map[int64]*slot    // sessions, by TTL in seconds
@@ -38,7 +39,8 @@ type driver struct {
 }
 
 var (
-	_ lease.Driver  = (*driver)(nil)
+	_ lease.Inline  = (*driver)(nil)
+	_ lease.Quitter = (*driver)(nil)
 	_ lease.Applier = (*driver)(nil)
 )
 
@@ -56,8 +58,9 @@ func newDriver(ctx context.Context, t lock.Target) (*driver, error) {
 	}
 	d.done, d.quit = context.WithCancel(context.Background())
 	d.leader = clientv3.WithRequireLeader(context.Background())
+	d.asking, d.stopAsking = context.WithCancel(d.leader)
 	for err = d.c.seek(ctx); errors.Is(err, errNoLeader) && ctx.Err() == nil; err = d.c.seek(ctx) {
-		pause(ctx, 100*time.Millisecond)
+		d.pause(ctx, 100*time.Millisecond)
 	}
 	if err == nil {
 		_, err = d.session(ctx, t.TTL)
@@ -80,20 +83,47 @@ func memberKey(queue string, id int64, nonce uint64) string {
 	return queue + strconv.FormatInt(id, 16) + "/" + strconv.FormatUint(nonce, 16)
 }
 
+// Inline implements lease.Inline.
+func (d *driver) Inline() {}
+
+// Quit implements lease.Quitter.
+func (d *driver) Quit() { d.stopAsking() }
+
+// left returns why an acquisition is to be given up: its caller has left, or Close has
+// begun; nil: it goes on.
+func (d *driver) left(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d.asking.Err() != nil {
+		return lease.ErrClosed
+	}
+	return nil
+}
+
+// request returns the context of one request, which ends after step, with base, or when the
+// caller leaves; end is to be called. It is not derived from the caller's, of which the
+// metadata would have to be copied for each request.
+func request(caller, base context.Context, step time.Duration) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithTimeout(base, step)
+	stop := context.AfterFunc(caller, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
 // txn sends one transaction to the server that is asked now, and waits at most for step.
-func (d *driver) txn(ctx context.Context, step time.Duration, cmps []clientv3.Cmp, then, els []clientv3.Op) (*clientv3.TxnResponse, error) {
+func (d *driver) txn(caller, base context.Context, step time.Duration, cmps []clientv3.Cmp, then, els []clientv3.Op) (*clientv3.TxnResponse, error) {
 	s, i := d.c.current()
-	tctx, cancel := context.WithTimeout(ctx, step)
-	defer cancel()
-	r, err := s.kv.Txn(tctx).If(cmps...).Then(then...).Else(els...).Commit()
-	d.judge(ctx, i, step, err)
+	ctx, end := request(caller, base, step)
+	defer end()
+	r, err := s.kv.Txn(ctx).If(cmps...).Then(then...).Else(els...).Commit()
+	d.judge(caller, base, i, step, err)
 	return r, err
 }
 
-// judge takes note of a server that did not do its work, unless it was the caller who
-// ended the request.
-func (d *driver) judge(caller context.Context, i int32, step time.Duration, err error) {
-	if err != nil && caller.Err() == nil && (!refused(err) || passing(err)) {
+// judge takes note of a server that did not do its work, unless it was the caller or
+// Close who ended the request.
+func (d *driver) judge(caller, base context.Context, i int32, step time.Duration, err error) {
+	if err != nil && caller.Err() == nil && base.Err() == nil && (!refused(err) || passing(err)) {
 		d.c.failed(d.done, i, 4*step)
 	}
 }
@@ -123,12 +153,13 @@ func passing(err error) bool {
 }
 
 // pause lets a while pass between two tries.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
+func (d *driver) pause(ctx context.Context, while time.Duration) {
+	t := time.NewTimer(while)
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-ctx.Done():
+	case <-d.done.Done():
 	}
 }
 
@@ -138,6 +169,7 @@ const closeWithin = 2 * time.Second
 // Close implements lease.Driver. It revokes all leases, and with them goes every key
 // that is attached to one.
 func (d *driver) Close() error {
+	d.stopAsking()
 	d.bg.close()
 	d.quit()
 	ctx, cancel := context.WithTimeout(d.leader, closeWithin)
@@ -155,10 +187,10 @@ func (d *driver) Close() error {
 	d.mu.Unlock()
 	for _, id := range ids {
 		for ctx.Err() == nil {
-			if err := d.revoke(ctx, closeWithin/4, id); err == nil || refused(err) && !passing(err) {
+			if err := d.revoke(context.Background(), ctx, closeWithin/4, id); err == nil || refused(err) && !passing(err) {
 				break
 			}
-			pause(ctx, 20*time.Millisecond)
+			time.Sleep(20 * time.Millisecond)
 		}
 	}
 	d.c.close()

@@ -14,7 +14,9 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 
+	"lockbench/impls/distributed/tlsfile"
 	"lockbench/lock"
 )
 
@@ -53,9 +55,13 @@ func dial(t lock.Target, bg *group) (*servers, error) {
 	if len(t.Addrs) == 0 {
 		return nil, errors.New("no address of an etcd server")
 	}
-	tlsConf, err := tlsConfig(t.TLS)
+	tlsConf, err := tlsfile.Config(t.TLS, "")
 	if err != nil {
 		return nil, err
+	}
+	var more []grpc.DialOption
+	if tlsConf != nil && tlsConf.ServerName != "" {
+		more = append(more, grpc.WithTransportCredentials(named{credentials.NewTLS(tlsConf), tlsConf.ServerName}))
 	}
 	retry := min(max(t.TTL/3, 200*time.Millisecond), time.Second)
 	base, err := clientv3.New(clientv3.Config{
@@ -68,7 +74,7 @@ func dial(t lock.Target, bg *group) (*servers, error) {
 		Password:             t.Password,
 		Logger:               zap.NewNop(),
 		MaxUnaryRetries:      2, // the second with a new token, should the first have expired
-		DialOptions: []grpc.DialOption{
+		DialOptions: append(more,
 			grpc.WithContextDialer(dialer(t.Reach)),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retry},
@@ -76,7 +82,7 @@ func dial(t lock.Target, bg *group) (*servers, error) {
 			}),
 			grpc.WithChainUnaryInterceptor(countUnary(t.Meter)),
 			grpc.WithChainStreamInterceptor(countStream(t.Meter)),
-		},
+		),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("log in at %s: %w", strings.Join(t.Addrs, ", "), err)
@@ -97,6 +103,23 @@ func dial(t lock.Target, bg *group) (*servers, error) {
 		})
 	}
 	return c, nil
+}
+
+// named is TLS with a server whose certificate is for a name that is not the host of its
+// address, which grpc would look for whatever the configuration says.
+type named struct {
+	credentials.TransportCredentials
+	name string
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (n named) ClientHandshake(ctx context.Context, _ string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return n.TransportCredentials.ClientHandshake(ctx, n.name, c)
+}
+
+// Clone implements credentials.TransportCredentials.
+func (n named) Clone() credentials.TransportCredentials {
+	return named{n.TransportCredentials.Clone(), n.name}
 }
 
 // dialer maps the addresses that need it.

@@ -113,7 +113,7 @@ func (d *driver) ownSession(ctx context.Context, ttl time.Duration) (*session, e
 func (d *driver) grant(ctx context.Context, sec int64, own bool) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.dialTimeout)
 	defer cancel()
-	defer context.AfterFunc(d.done, cancel)()
+	defer context.AfterFunc(d.asking, cancel)()
 	for {
 		s, err := d.grantOnce(ctx, sec, own)
 		if err == nil {
@@ -122,7 +122,7 @@ func (d *driver) grant(ctx context.Context, sec int64, own bool) (*session, erro
 		if refused(err) && !passing(err) || ctx.Err() != nil {
 			return nil, fmt.Errorf("make a session (etcd lease of %d s): %w", sec, err)
 		}
-		pause(ctx, 50*time.Millisecond)
+		d.pause(ctx, 50*time.Millisecond)
 	}
 }
 
@@ -154,19 +154,19 @@ func (d *driver) grantOnce(ctx context.Context, sec int64, own bool) (*session, 
 
 func (d *driver) grantLease(ctx context.Context, step time.Duration, id, sec int64) (*pb.LeaseGrantResponse, error) {
 	lock.TraceOf(ctx).Trip()
-	gctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), step)
-	defer cancel()
+	gctx, end := request(ctx, d.asking, step)
+	defer end()
 	sv, i := d.c.current()
 	r, err := sv.lease.LeaseGrant(gctx, &pb.LeaseGrantRequest{ID: id, TTL: sec})
 	err = clientv3.ContextError(gctx, err)
-	d.judge(ctx, i, step, err)
+	d.judge(ctx, d.asking, i, step, err)
 	return r, err
 }
 
 // announce makes the session's key.
 func (d *driver) announce(ctx context.Context, s *session) error {
 	lock.TraceOf(ctx).Trip()
-	r, err := d.txn(clientv3.WithRequireLeader(ctx), s.step, nil,
+	r, err := d.txn(ctx, d.asking, s.step, nil,
 		[]clientv3.Op{clientv3.OpPut(s.key, "", clientv3.WithLease(clientv3.LeaseID(s.id))), clientv3.OpGet(s.key)}, nil)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (d *driver) renew(ctx context.Context, s *session) (time.Duration, error) {
 	ttl, err := sv.keepAlive(ctx, s.id)
 	if err != nil {
 		if !errors.Is(err, context.Canceled) { // the keeper was stopped
-			d.judge(d.done, i, s.step, err)
+			d.judge(d.done, d.done, i, s.step, err)
 		}
 		return 0, fmt.Errorf("renew an etcd lease: %w", err)
 	}
@@ -231,13 +231,13 @@ func (sv *server) keepAlive(ctx context.Context, id int64) (time.Duration, error
 }
 
 // revoke ends a lease, and deletes all keys attached to it.
-func (d *driver) revoke(ctx context.Context, step time.Duration, id int64) error {
-	rctx, cancel := context.WithTimeout(ctx, step)
-	defer cancel()
+func (d *driver) revoke(caller, base context.Context, step time.Duration, id int64) error {
+	rctx, end := request(caller, base, step)
+	defer end()
 	sv, i := d.c.current()
 	_, err := sv.lease.LeaseRevoke(rctx, &pb.LeaseRevokeRequest{ID: id})
 	err = clientv3.ContextError(rctx, err)
-	d.judge(ctx, i, step, err)
+	d.judge(caller, base, i, step, err)
 	if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		d.forget(id)
 	}
@@ -247,7 +247,7 @@ func (d *driver) revoke(ctx context.Context, step time.Duration, id int64) error
 // drop revokes a lease in the background. Should that fail, it is Close's to revoke;
 // nobody renews it.
 func (d *driver) drop(id int64, step time.Duration) {
-	d.bg.start(func() { _ = d.revoke(d.leader, step, id) })
+	d.bg.start(func() { _ = d.revoke(context.Background(), d.leader, step, id) })
 }
 
 func (d *driver) forget(id int64) {

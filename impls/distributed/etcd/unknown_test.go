@@ -113,7 +113,7 @@ func TestLatePut(t *testing.T) {
 	}()
 	p.AwaitHeldRequests(1)
 	c.asking(1)
-	if there, err := c.d.withdraw(within(t), m); there || err != nil {
+	if there, err := c.d.withdraw(within(t), m, 0); there || err != nil {
 		t.Fatalf("withdraw: %t, %v", there, err)
 	}
 	p.HoldRequests(false)

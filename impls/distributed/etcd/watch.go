@@ -9,37 +9,39 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"lockbench/impls/distributed/lease"
 	"lockbench/lock"
 )
 
 // watch returns nil when the key, which was there at revision rev, is perhaps gone: it
 // was deleted, or it is time to read again, because a watch is only as good as the
-// member that serves it, and one that is paused says nothing. errLost: the session ended.
+// member that serves it, and one that is paused says nothing. errLost: the session ended;
+// other errors: the caller has left, or Close has begun.
 func (d *driver) watch(ctx context.Context, m *member, key string, rev int64) error {
-	wctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	wctx, cancel := context.WithCancel(d.asking)
 	defer cancel()
 	lock.TraceOf(ctx).Trip()
 	sv, i := d.c.current()
 	gone := make(chan error, 1)
 	if !d.bg.start(func() { gone <- sv.awaitDelete(wctx, key, rev+1) }) {
-		return context.Canceled
+		return lease.ErrClosed
 	}
 	// T/3: a silent member costs no more than the time in which a session notices it, too.
 	t := time.NewTimer(min(m.s.ttl/3, 2*maxStep))
 	defer t.Stop()
 	select {
 	case err := <-gone:
-		if err != nil && ctx.Err() == nil {
-			d.judge(ctx, i, m.s.step, err)
-			pause(ctx, m.s.step/8)
+		if err != nil && d.left(ctx) == nil {
+			d.judge(ctx, d.asking, i, m.s.step, err)
+			d.pause(ctx, m.s.step/8)
 		}
 	case <-t.C:
 	case <-m.s.keeper.Lost():
 		return errLost
 	case <-ctx.Done():
-		return ctx.Err()
+	case <-d.asking.Done():
 	}
-	return nil
+	return d.left(ctx)
 }
 
 // awaitDelete returns nil when the key is deleted, at revision rev or later. It

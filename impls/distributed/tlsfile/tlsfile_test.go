@@ -1,63 +1,17 @@
 package tlsfile
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"lockbench/impls/distributed/tlsfile/tlstest"
 	"lockbench/lock"
 )
-
-// authority signs certificates, and writes them into files.
-type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	file string
-	n    int64
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{t: t}
-	a.file, _ = a.issue("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
-	return a
-}
-
-// issue writes a certificate and its key, and returns the names of the files.
-func (a *authority) issue(name string, c *x509.Certificate) (certFile, keyFile string) {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(a.t, err)
-	a.n++
-	c.SerialNumber, c.Subject = big.NewInt(a.n), pkix.Name{CommonName: name}
-	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	if a.cert == nil {
-		a.cert, a.key = c, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, key.Public(), a.key)
-	must(a.t, err)
-	if a.cert == c {
-		a.cert, err = x509.ParseCertificate(der)
-		must(a.t, err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	must(a.t, err)
-	dir := a.t.TempDir()
-	return write(a.t, filepath.Join(dir, name+".pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
-		write(a.t, filepath.Join(dir, name+".key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
-}
 
 func write(t *testing.T, file string, data []byte) string {
 	t.Helper()
@@ -74,13 +28,10 @@ func must(t *testing.T, err error) {
 
 // handshake lets a client with the configuration greet a server that asks for a
 // certificate of the authority, and returns what each side says.
-func handshake(t *testing.T, a *authority, client *tls.Config) (ofClient, ofServer error) {
+func handshake(t *testing.T, a *tlstest.Authority, client *tls.Config) (ofClient, ofServer error) {
 	t.Helper()
-	certFile, keyFile := a.issue("server", &x509.Certificate{DNSNames: []string{"db.example"}})
-	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-	must(t, err)
-	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
+	cfg := a.Server([]string{"db.example"})
+	cfg.MaxVersion = tls.VersionTLS12 // in 1.3 the client is done before the server has seen its certificate
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer l.Close()
@@ -88,9 +39,7 @@ func handshake(t *testing.T, a *authority, client *tls.Config) (ofClient, ofServ
 	go func() {
 		c, err := l.Accept()
 		if err == nil {
-			// 1.2: in 1.3 the client's handshake is over before the server has seen its certificate.
-			err = tls.Server(c, &tls.Config{Certificates: []tls.Certificate{pair},
-				ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: roots, MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12}).Handshake()
+			err = tls.Server(c, cfg).Handshake()
 			c.Close()
 		}
 		served <- err
@@ -104,9 +53,9 @@ func handshake(t *testing.T, a *authority, client *tls.Config) (ofClient, ofServ
 
 // What a configuration is worth is seen by whom it lets in.
 func TestConfig(t *testing.T) {
-	a, other := newAuthority(t), newAuthority(t)
-	cert, key := a.issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-	all := lock.TLS{CAFile: a.file, CertFile: cert, KeyFile: key}
+	a, other := tlstest.New(t), tlstest.New(t)
+	cert, key := a.Issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	all := lock.TLS{CAFile: a.File, CertFile: cert, KeyFile: key}
 	for _, c := range []struct {
 		name   string
 		host   string
@@ -117,7 +66,7 @@ func TestConfig(t *testing.T) {
 		{name: "all there", host: "db.example", change: func(*lock.TLS) {}},
 		{name: "a name of its own", host: "10.0.0.1", change: func(t *lock.TLS) { t.ServerName = "db.example" }},
 		{name: "another host", host: "other.example", change: func(*lock.TLS) {}, client: "not other.example", server: "bad certificate"},
-		{name: "another authority", host: "db.example", change: func(t *lock.TLS) { t.CAFile = other.file }, client: "unknown authority", server: "bad certificate"},
+		{name: "another authority", host: "db.example", change: func(t *lock.TLS) { t.CAFile = other.File }, client: "unknown authority", server: "bad certificate"},
 		{name: "unchecked", host: "other.example", change: func(t *lock.TLS) { t.CAFile, t.Insecure = "", true }},
 		{name: "no certificate", host: "db.example", change: func(t *lock.TLS) { t.CertFile, t.KeyFile = "", "" }, client: "remote error", server: "didn't provide a certificate"},
 	} {
@@ -145,9 +94,9 @@ func TestConfig(t *testing.T) {
 
 // Errors name the file, and tell nothing of what is in it.
 func TestBadFiles(t *testing.T) {
-	a := newAuthority(t)
-	cert, key := a.issue("client", &x509.Certificate{})
-	otherCert, otherKey := a.issue("other", &x509.Certificate{})
+	a := tlstest.New(t)
+	cert, key := a.Issue("client", &x509.Certificate{})
+	otherCert, otherKey := a.Issue("other", &x509.Certificate{})
 	dir := t.TempDir()
 	missing, empty := filepath.Join(dir, "missing"), write(t, filepath.Join(dir, "empty"), nil)
 	const secret = "c2VjcmV0"

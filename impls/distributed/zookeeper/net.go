@@ -3,12 +3,10 @@ package zookeeper
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -43,32 +41,6 @@ func (d *driver) dial(ctx context.Context, addr string) (net.Conn, error) {
 		return nil, fmt.Errorf("TLS with %s: %w", addr, err)
 	}
 	return secure, nil
-}
-
-// tlsConfig reads the files that t names; nil: no TLS.
-func tlsConfig(t *lock.TLS) (*tls.Config, error) {
-	if t == nil {
-		return nil, nil
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.Insecure} //nolint:gosec // the user asks for it
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the certificate authority: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read the certificate authority: %s holds no certificate", t.CAFile)
-		}
-	}
-	if t.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the client's certificate: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, nil
 }
 
 // hosts hands go-zookeeper the servers' addresses one after the other. The library's own
