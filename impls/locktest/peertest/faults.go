@@ -30,10 +30,10 @@ func Orphan(t *testing.T, info lock.Info, target lock.Target, proxy *tcpproxy.Pr
 		t.Errorf("try while it is granted to another: %v", err)
 	}
 	cancel()
+	proxy.HoldReplies(false) // a library may return only when it has the reply
 	if err := <-got; !errors.Is(err, lock.ErrUnknown) || !errors.Is(err, context.Canceled) {
 		t.Errorf("acquire: %v, want unknown and canceled", err)
 	}
-	proxy.HoldReplies(false)
 	Await(t, "the orphan", func() bool { return c.Meter.Orphans.Load() == 1 })
 	Await(t, "the lock to be free", func() bool {
 		l, err := direct.Acquire(t.Context(), "k", o)

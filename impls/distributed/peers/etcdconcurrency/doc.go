@@ -17,6 +17,9 @@
 // gone, if not. It grows from grant to grant, because the deletion between them has a
 // revision, too, and reads are linearizable.
 //
+// It is called with the caller's context, on his goroutine, and returns when the library
+// does: Lock, when its context ends while it waits, after it has deleted its key.
+//
 // A lease is lost when its session is Done. The library looks at a session's deadline once a
 // second, and counts it from when a keep-alive was answered; it tells no deadline.
 package etcdconcurrency

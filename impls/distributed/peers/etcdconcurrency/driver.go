@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -29,7 +30,7 @@ type driver struct {
 	prefix string
 }
 
-var _ lease.Driver = (*driver)(nil)
+var _ lease.Inline = (*driver)(nil)
 
 // Dial connects to the cluster and makes the first session.
 func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
@@ -74,6 +75,9 @@ type held struct {
 // gone is what the library makes of a Mutex's key when it has deleted it.
 const gone = "\x00"
 
+// Inline implements lease.Inline: the library is called as its users call it.
+func (*driver) Inline() {}
+
 // Acquire implements lease.Driver.
 func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {
 	s, err := d.pool.take(ctx)
@@ -107,9 +111,12 @@ func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions)
 }
 
 // Release implements lease.Driver. The library does not tell whether the key was
-// still there; that the session is over is known from its keeper.
+// still there; that the session is over is known from its keeper. The session would end with
+// its TTL: no longer is the deletion waited for, which no timeout of the library bounds.
 func (d *driver) Release(ctx context.Context, g *lease.Grant) error {
 	h := g.Data.(*held)
+	ctx, cancel := context.WithTimeout(ctx, max(h.s.ttl, time.Second))
+	defer cancel()
 	if err := h.m.Unlock(ctx); err != nil {
 		d.pool.drop(h.s)
 		return fmt.Errorf("%w: %w", lock.ErrUnknown, err)

@@ -17,28 +17,13 @@ import (
 // backoff is how long the library's example waits between two attempts.
 const backoff = 100 * time.Millisecond
 
-// client passes the deadline of the caller's context on to the library.
-type client struct{ *lease.Client }
-
-var _ lock.Leaser = client{}
-
-type deadlineKey struct{}
-
-// Acquire implements lock.Leaser.
-func (c client) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (lock.Lease, error) {
-	if at, ok := ctx.Deadline(); ok {
-		ctx = context.WithValue(ctx, deadlineKey{}, at)
-	}
-	return c.Client.Acquire(ctx, key, o)
-}
-
 type driver struct {
 	l       *redislock.Client
 	clients []*redis.Client
 	prefix  string
 }
 
-var _ lease.Driver = (*driver)(nil)
+var _ lease.Inline = (*driver)(nil)
 
 // dialect: a script asks, which answers nil if somebody else holds the lock. (By its
 // source, if the server does not know it: the same attempt once more.)
@@ -56,22 +41,20 @@ func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client{lease.New(&driver{l: redislock.New(cs[0]), clients: cs, prefix: t.Prefix}, t.Meter)}, nil
+	return lease.New(&driver{l: redislock.New(cs[0]), clients: cs, prefix: t.Prefix}, t.Meter), nil
 }
+
+// Inline implements lease.Inline: the library is called as its users call it.
+func (*driver) Inline() {}
 
 // Acquire implements lease.Driver.
 func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {
-	ctx, call := goredis.Begin(ctx)
-	if at, ok := ctx.Value(deadlineKey{}).(time.Time); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, at)
-		defer cancel()
-	}
+	call := goredis.Begin(ctx)
 	retry := redislock.LinearBackoff(backoff)
 	if o.Try {
 		retry = redislock.NoRetry()
 	}
-	l, err := d.l.Obtain(ctx, d.prefix+key, o.TTL, &redislock.Options{RetryStrategy: retry})
+	l, err := d.l.Obtain(call, d.prefix+key, o.TTL, &redislock.Options{RetryStrategy: retry})
 	switch {
 	case err == nil:
 		return &lease.Grant{Key: key, Sent: call.Sent(), TTL: o.TTL, Data: l}, nil

@@ -5,5 +5,9 @@
 // lock.ErrNotAcquired, however long the caller would have waited; a drift factor of 0.01, a
 // timeout of 0.05 TTL a round (which go-redis heeds while it waits for a connection only, by
 // its defaults); no renewal, because Extend is left to the user; no fencing token.
+//
+// It is called with the caller's context, on his goroutine, and returns when the library
+// does: while a reply is awaited, go-redis does not look at the context, by its defaults.
+//
 // An attempt that fails sends the deletion, too: two round trips.
 package redsync

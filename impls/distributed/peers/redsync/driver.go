@@ -27,7 +27,7 @@ type driver struct {
 	prefix  string
 }
 
-var _ lease.Driver = (*driver)(nil)
+var _ lease.Inline = (*driver)(nil)
 
 // dialect: SET NX asks; the script that follows a failure deletes what of it was set.
 var dialect = goredis.Dialect{
@@ -50,15 +50,18 @@ func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
 	return lease.New(&driver{rs: redsync.New(ps...), clients: cs, prefix: t.Prefix}, t.Meter), nil
 }
 
+// Inline implements lease.Inline: the library is called as its users call it.
+func (*driver) Inline() {}
+
 // Acquire implements lease.Driver.
 func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {
-	ctx, call := goredis.Begin(ctx)
+	call := goredis.Begin(ctx)
 	m := d.rs.NewMutex(d.prefix+key, redsync.WithExpiry(o.TTL))
 	try := m.LockContext
 	if o.Try {
 		try = m.TryLockContext
 	}
-	if err := try(ctx); err != nil {
+	if err := try(call); err != nil {
 		return nil, outcome(err, call)
 	}
 	valid := o.TTL - time.Duration(float64(o.TTL)*drift)
@@ -72,7 +75,7 @@ func outcome(err error, call *goredis.Call) error {
 	switch {
 	case call.Silenced():
 		return fmt.Errorf("%w: %w", lock.ErrUnknown, err)
-	case errors.As(err, &taken):
+	case errors.As(err, &taken), call.Idle():
 		return fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
 	}
 	// No quorum of answers, or one that came too late.

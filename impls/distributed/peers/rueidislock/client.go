@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"lockbench/impls/distributed/lease"
 	"lockbench/lock"
 )
 
@@ -14,6 +13,7 @@ import (
 type op struct {
 	mu    sync.Mutex
 	value string // of the last attempt: each has a random one
+	taken bool   // its answer: somebody else has the lock
 }
 
 type opKey struct{}
@@ -25,7 +25,22 @@ func (o *op) fresh(value string) bool {
 	defer o.mu.Unlock()
 	was := o.value
 	o.value = value
+	o.taken = o.taken && was == value
 	return was != value
+}
+
+// answer notes the answer of the last attempt.
+func (o *op) answer(taken bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.taken = taken
+}
+
+// idle reports whether the last attempt has surely got nothing.
+func (o *op) idle() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.taken
 }
 
 // deletion is a release under way.
@@ -61,16 +76,10 @@ func (c *counted) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisRe
 		if !o.fresh(value) {
 			return c.Client.Do(ctx, cmd) // nobody waits for an extension
 		}
-		if !lease.Busy(ctx) {
-			// The caller has been told that it surely does not hold the lock.
-			return rueidis.NewErrorResult(context.Canceled)
-		}
 		lock.TraceOf(ctx).Attempt()
 		lock.TraceOf(ctx).Trip()
 		r := c.Client.Do(ctx, cmd)
-		if rueidis.IsRedisNil(r.Error()) {
-			lease.Idle(ctx) // a caller that has left is seen at the next attempt
-		}
+		o.answer(rueidis.IsRedisNil(r.Error()))
 		return r
 	}
 	d := c.deletionOf(value)

@@ -11,7 +11,8 @@
 // client's clock (SET PXAT).
 //
 // The library's context bounds the lease, too: it gets one that does not end with the
-// caller's acquisition. The lease is lost when the library cancels its context. It tells no
+// caller's acquisition. It is called on the caller's goroutine, and returns when the library
+// does. The lease is lost when the library cancels its context. It tells no
 // deadline, and nothing of how a release went; what Release returns is what the reply of the
 // deletion says, seen below the library.
 package rueidislock

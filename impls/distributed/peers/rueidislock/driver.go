@@ -23,7 +23,7 @@ type driver struct {
 	client *counted
 }
 
-var _ lease.Driver = (*driver)(nil)
+var _ lease.Inline = (*driver)(nil)
 
 // Dial connects to the server, or to the primary that the sentinels name.
 func Dial(ctx context.Context, t lock.Target) (lock.Client, error) { return dial(ctx, t, 0) }
@@ -119,6 +119,9 @@ type held struct {
 	unlose func() bool        // false: the library's context had ended before
 }
 
+// Inline implements lease.Inline: the library is called as its users call it.
+func (*driver) Inline() {}
+
 // Acquire implements lease.Driver.
 func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {
 	h := &held{op: &op{}}
@@ -135,7 +138,7 @@ func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions)
 	if err != nil {
 		end()
 		switch {
-		case errors.Is(err, rueidislock.ErrNotLocked), errors.Is(err, rueidislock.ErrLockerClosed):
+		case errors.Is(err, rueidislock.ErrNotLocked), errors.Is(err, rueidislock.ErrLockerClosed), h.op.idle():
 			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
 		}
 		return nil, fmt.Errorf("%w: %w", lock.ErrUnknown, err)

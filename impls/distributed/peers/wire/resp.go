@@ -1,6 +1,9 @@
 package wire
 
-import "net"
+import (
+	"net"
+	"syscall"
+)
 
 // Counter counts the commands of the Redis protocol in a stream of requests that
 // is cut anywhere: arrays of bulk strings, one a command, as every client library
@@ -81,14 +84,25 @@ var _ net.Conn = (*Conn)(nil)
 
 // Watch returns a connection that calls sent with what is about to be written,
 // one write at a time.
-func Watch(c net.Conn, sent func([]byte)) *Conn { return &Conn{c, sent} }
+func Watch(c net.Conn, sent func([]byte)) net.Conn {
+	w := &Conn{c, sent}
+	if sc, ok := c.(syscall.Conn); ok {
+		return raw{w, sc}
+	}
+	return w
+}
+
+// raw is a connection that shows its socket, as the one below does: go-redis looks
+// there whether an idle connection is still up.
+type raw struct {
+	*Conn
+	socket
+}
+
+type socket = syscall.Conn
 
 // Write implements net.Conn.
 func (c *Conn) Write(p []byte) (int, error) {
 	c.sent(p)
 	return c.Conn.Write(p)
 }
-
-// NetConn returns the connection below, by which go-redis looks whether an idle one
-// is still up.
-func (c *Conn) NetConn() net.Conn { return c.Conn }
