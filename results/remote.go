@@ -15,8 +15,11 @@ type Remote struct {
 	ServerVersion string `json:"server_version,omitempty"`
 	Persistence   string `json:"persistence,omitempty"` // what survives a restart of the servers, in words
 	Image         string `json:"image,omitempty"`
-	Peer          string `json:"peer,omitempty"` // the library under test and its version; empty: this project's own lock
-	Note          string `json:"note,omitempty"` // a remark on the lock, such as what the library lacks
+	// Kind is how the lock is judged: "lease" by claims, "guarded" and "optimistic" by
+	// what was written. Absent in records of earlier versions and of runners.
+	Kind string `json:"kind,omitempty"`
+	Peer string `json:"peer,omitempty"` // the library under test and its version; empty: this project's own lock
+	Note string `json:"note,omitempty"` // a remark on the lock, such as what the library lacks
 
 	TTLNS            int64   `json:"ttl_ns"` // asked for
 	Renew            bool    `json:"renew"`

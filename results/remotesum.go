@@ -11,6 +11,7 @@ type RemoteSettings struct {
 	ServerVersion string `json:"server_version,omitempty"`
 	Persistence   string `json:"persistence,omitempty"`
 	Image         string `json:"image,omitempty"`
+	Kind          string `json:"kind,omitempty"`
 	Peer          string `json:"peer,omitempty"`
 	Note          string `json:"note,omitempty"`
 
@@ -32,7 +33,7 @@ type RemoteSettings struct {
 func (r *Remote) Settings() RemoteSettings {
 	return RemoteSettings{
 		Service: r.Service, Topology: r.Topology, Network: r.Network, ServerVersion: r.ServerVersion,
-		Persistence: r.Persistence, Image: r.Image, Peer: r.Peer, Note: r.Note,
+		Persistence: r.Persistence, Image: r.Image, Kind: r.Kind, Peer: r.Peer, Note: r.Note,
 		TTLNS: r.TTLNS, Renew: r.Renew, Fence: r.Fence, WaitMinNS: r.WaitMinNS, WaitMaxNS: r.WaitMaxNS, WaitJitter: r.WaitJitter,
 		AcquireTimeoutNS: r.AcquireTimeoutNS, OnTimeout: r.OnTimeout, Depth: max(1, r.Depth), Order: r.Order, Keys: r.Keys, Transfer: r.Transfer,
 	}

@@ -185,9 +185,7 @@ func (r *remote) run() (*results.Sample, error) {
 		}
 	}
 	r.doubt(s)
-	// Late grants and sessions end before the count of them is read.
 	closeErr := r.client.Close()
-	s.Remote.Orphans, s.Remote.LostLeases, s.Remote.Renewals = r.meter.Orphans.Load(), r.meter.Lost.Load(), r.meter.Renewals.Load()
 	if closeErr != nil {
 		s.Flags = append(s.Flags, results.FlagErrors+": close: "+closeErr.Error())
 	}
@@ -201,10 +199,14 @@ type edge struct {
 	used     usage
 	heap     heap
 	commands int64
+	// What the stop itself brings, such as grants for workers that it sent away, does not
+	// count: these are read before it.
+	orphans, lost, renewals int64
 }
 
 func (r *remote) edge() edge {
-	return edge{at: clock.Shared(), used: readUsage(), heap: readHeap(), commands: r.meter.Commands.Load()}
+	return edge{at: clock.Shared(), used: readUsage(), heap: readHeap(), commands: r.meter.Commands.Load(),
+		orphans: r.meter.Orphans.Load(), lost: r.meter.Lost.Load(), renewals: r.meter.Renewals.Load()}
 }
 
 // until waits for an instant; workers that are all out, a failure or a hang end it

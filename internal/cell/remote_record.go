@@ -48,6 +48,7 @@ func (r *remote) record(from, to edge) *results.Sample {
 		WaitMinNS: int64(r.r.Wait.Min), WaitMaxNS: int64(r.r.Wait.Max), WaitJitter: r.r.Wait.Jitter,
 		AcquireTimeoutNS: r.r.AcquireTimeoutNS, OnTimeout: r.r.OnTimeout,
 		Timeouts: all.timeouts, GaveUp: all.gaveUp, Retries: all.retries, Fallbacks: all.fallbacks, Unknown: all.unknown,
+		LostLeases: to.lost - from.lost, Orphans: to.orphans - from.orphans, Renewals: to.renewals - from.renewals,
 		Errors: all.errors, Acknowledged: all.acked, UnknownWrite: all.unknownWrite,
 		DeadlockTTL: all.deadTTL, DeadlockTimeout: all.deadTimeout, DeadlockServer: all.deadServer,
 	}
@@ -145,8 +146,11 @@ func (r *remote) doubt(s *results.Sample) {
 	if x.Fallbacks > 0 {
 		flag(results.FlagFallback, "%d sections ran without the lock", x.Fallbacks)
 	}
-	if n := r.meter.Lost.Load(); n > 0 {
+	if n := x.LostLeases; n > 0 {
 		flag(results.FlagLost, "%d leases ended before they were released", n)
+	}
+	if n := x.Orphans; n > 0 {
+		flag(results.FlagOrphans, "%d grants came after the caller had left", n)
 	}
 	if x.Unknown > 0 {
 		flag(results.FlagUnknown, "the outcome of %d requests is not known", x.Unknown)

@@ -141,9 +141,10 @@ func (r *Runner) remoteStep(s *session, spec Spec, step Step) (done func(*result
 		x := m.Remote
 		x.Service, x.Topology, x.Network = facts.Service, facts.Topology, facts.Network
 		x.ServerVersion, x.Persistence, x.Image = facts.ServerVersion, facts.Persistence, facts.Image
+		x.Kind = c.Lock.Kind.String()
 		x.Peer, x.Note, x.Depth = c.Lock.Remote.Peer, c.Lock.Remote.Note, spec.Remote.Depth
 		x.Order, x.Keys, x.Transfer = string(c.Workload.Order), c.Workload.KeysText(), c.Workload.Order != ""
-		if used != nil && m.Ops > 0 {
+		if used != nil && *used > 0 && m.Ops > 0 { // a counter that stood still was not read in time
 			v := *used / float64(m.Ops)
 			x.ServerCPUNSPerOp = &v
 		}

@@ -64,7 +64,7 @@ func trips(m *results.Metrics) string {
 // written reports whether a row is judged by what was written.
 func written(c *results.CellSummary) bool {
 	n := c.RemoteCounts
-	return n != nil && n.Acknowledged+n.UnknownWrite > 0
+	return n != nil && n.Acknowledged+n.UnknownWrite > 0 || c.Remote != nil && (c.Remote.Kind == "guarded" || c.Remote.Kind == "optimistic")
 }
 
 // maxServerFact is where a fact of a server is cut.
