@@ -18,6 +18,15 @@ import (
 // owners, contexts that end at any moment, late replies, and a Close in the
 // midst of it all. In the end nothing is left on the server.
 func TestStress(t *testing.T) {
+	for name, driver := range map[string]func(*fake) lease.Driver{
+		"detached": func(f *fake) lease.Driver { return shared{f} },
+		"inline":   func(f *fake) lease.Driver { return sharedInline{shared{f}} },
+	} {
+		t.Run(name, func(t *testing.T) { stress(t, driver) })
+	}
+}
+
+func stress(t *testing.T, driver func(*fake) lease.Driver) {
 	const clients, workers, ops, keys = 3, 8, 150, 3
 	seed := rand.Uint64()
 	defer func() {
@@ -39,7 +48,7 @@ func TestStress(t *testing.T) {
 	var cs []*lease.Client
 	// All drivers share one service; only the last Close may close it.
 	for c := range clients {
-		cl := lease.New(shared{f}, &m)
+		cl := lease.New(driver(f), &m)
 		cs = append(cs, cl)
 		for w := range workers {
 			wg.Go(func() {
@@ -110,3 +119,7 @@ func TestStress(t *testing.T) {
 type shared struct{ *fake }
 
 func (shared) Close() error { return nil }
+
+type sharedInline struct{ shared }
+
+func (sharedInline) Inline() {}

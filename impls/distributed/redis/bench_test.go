@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -108,8 +109,8 @@ func BenchmarkPair(b *testing.B) {
 	}
 }
 
-// BenchmarkInterleaved takes turns, a few operations each, so that what else the machine does
-// meets all alike, and logs the medians. LOCKBENCH_TURNS is how many turns; without, few.
+// BenchmarkInterleaved takes turns in a random order, a few operations each, so that what else
+// the machine does meets all alike, and logs the medians. LOCKBENCH_TURNS is how many turns; without, few.
 func BenchmarkInterleaved(b *testing.B) {
 	const burst = 50
 	turns, err := strconv.Atoi(os.Getenv("LOCKBENCH_TURNS"))
@@ -119,11 +120,11 @@ func BenchmarkInterleaved(b *testing.B) {
 	ps, ctx := pairs(b), waiting(b)
 	took := make([][]time.Duration, len(ps))
 	for range turns {
-		for i, p := range ps {
+		for _, i := range rand.Perm(len(ps)) {
 			start := time.Now()
 			for range burst {
-				if err := p.run(ctx); err != nil {
-					b.Fatalf("%s: %v", p.name, err)
+				if err := ps[i].run(ctx); err != nil {
+					b.Fatalf("%s: %v", ps[i].name, err)
 				}
 			}
 			took[i] = append(took[i], time.Since(start)/burst)
