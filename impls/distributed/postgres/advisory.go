@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,7 +18,10 @@ type advisory struct {
 	names names
 }
 
-var _ lease.Driver = (*advisory)(nil)
+var (
+	_ lease.Inline  = (*advisory)(nil)
+	_ lease.Quitter = (*advisory)(nil)
+)
 
 func newAdvisory(p *pool, n names) *advisory {
 	nothing := func(context.Context, *session) error { return nil } // is left to do at the end
@@ -37,7 +41,7 @@ func (n names) keyOf(key string) int64 {
 // the lock is granted.
 func (d *advisory) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {
 	lock.TraceOf(ctx).Attempt()
-	s, err := d.enter(ctx, o.Owner)
+	s, err := d.enter(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +53,11 @@ func (d *advisory) Acquire(ctx context.Context, key string, o lock.AcquireOption
 	for {
 		sent := time.Now()
 		s.c.put(st, s.c.int8(n))
-		err = s.c.ask(ctx)
+		err = s.c.ask(ctx, terms{quits: true})
 		switch {
+		case errors.Is(err, errLeft):
+			d.handOver(s, func() { d.late(s, n, o.Try) })
+			return nil, fmt.Errorf("%w: %w", lock.ErrUnknown, err)
 		case err == nil && (!o.Try || s.c.yes()):
 			g := s.grant(key, sent)
 			s.count(n, 1)
@@ -59,7 +66,7 @@ func (d *advisory) Acquire(ctx context.Context, key string, o lock.AcquireOption
 		case err == nil:
 			err = errBusy
 		default:
-			d.settle(s, n)
+			d.settle(ctx, s, n)
 			if d.again(ctx, s, err, !o.Try) {
 				continue
 			}
@@ -74,12 +81,37 @@ func (d *advisory) Acquire(ctx context.Context, key string, o lock.AcquireOption
 	}
 }
 
+// late ends an acquisition whose caller has left, with the turn, which it gives back.
+func (d *advisory) late(s *session, n int64, try bool) {
+	switch err := s.c.await(true); {
+	case err != nil:
+		d.settle(context.Background(), s, n)
+	case !try || s.c.yes():
+		d.meter.Orphan()
+		s.c.put(stUnlock, s.c.int8(n))
+		if d.brief(context.Background(), s) != nil || !s.c.yes() {
+			s.c.cut()
+		}
+	}
+	if s.c.broken.Load() {
+		d.lose(s)
+	}
+	_ = d.depart(context.Background(), s)
+}
+
+// brief asks what the server answers at once.
+func (ss *sessions) brief(ctx context.Context, s *session) error {
+	ctx, end := context.WithTimeout(ctx, cancelGrace)
+	defer end()
+	return s.c.ask(ctx, terms{})
+}
+
 // settle makes sure that a request that failed has left no lock. It may have: if the
 // holder lets go while the waiter is being cancelled (57014) or timed out (55P03), the
 // server grants the lock and then fails the statement, and a session's advisory
 // locks, unlike a transaction's, survive errors (LockErrorCleanup in lmgr/proc.c; seen
 // with version 15). The connection would go back to the pool with the lock.
-func (d *advisory) settle(s *session, n int64) {
+func (d *advisory) settle(ctx context.Context, s *session, n int64) {
 	switch {
 	case s.c.broken.Load():
 		return
@@ -92,9 +124,7 @@ func (d *advisory) settle(s *session, n int64) {
 		s.c.cut()
 		return
 	}
-	ctx, end := context.WithTimeout(context.Background(), cancelGrace)
-	defer end()
-	if err := s.c.ask(ctx); err != nil {
+	if d.brief(ctx, s) != nil {
 		s.c.cut()
 	}
 }
@@ -122,7 +152,16 @@ func (d *advisory) Release(ctx context.Context, g *lease.Grant) error {
 func (d *advisory) unlock(ctx context.Context, s *session, g *lease.Grant) error {
 	n := d.names.keyOf(g.Key)
 	s.c.put(stUnlock, s.c.int8(n))
-	err := s.c.ask(ctx)
+	err := s.c.ask(ctx, terms{within: s.bound()})
+	if errors.Is(err, errLeft) {
+		d.handOver(s, func() { _ = d.unlocked(s, n, s.c.await(false)) })
+		return fmt.Errorf("%w: %w", lock.ErrUnknown, err)
+	}
+	return d.unlocked(s, n, err)
+}
+
+// unlocked takes note of the reply, and departs.
+func (d *advisory) unlocked(s *session, n int64, err error) error {
 	switch {
 	case err == nil && s.c.yes():
 		s.locks--
@@ -141,7 +180,7 @@ func (d *advisory) unlock(ctx context.Context, s *session, g *lease.Grant) error
 	if s.c.broken.Load() {
 		d.lose(s)
 	}
-	_ = d.depart(ctx, s) // nothing is left to finish
+	_ = d.depart(context.Background(), s) // nothing is left to finish
 	return err
 }
 

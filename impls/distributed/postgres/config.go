@@ -2,19 +2,16 @@ package postgres
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"lockbench/impls/distributed/tlsfile"
 	"lockbench/lock"
 )
 
@@ -118,39 +115,8 @@ func configOf(t lock.Target, n names) (*pgconn.Config, error) {
 	maps.Copy(cfg.RuntimeParams, nets)
 	// Addresses are looked up when they are dialled, by names that may be mapped.
 	cfg.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
-	if cfg.TLSConfig, err = tlsOf(t.TLS, host); err != nil {
+	if cfg.TLSConfig, err = tlsfile.Config(t.TLS, host); err != nil {
 		return nil, err
 	}
 	return cfg, nil
-}
-
-func tlsOf(t *lock.TLS, host string) (*tls.Config, error) {
-	if t == nil {
-		return nil, nil
-	}
-	c := &tls.Config{ServerName: t.ServerName, InsecureSkipVerify: t.Insecure, MinVersion: tls.VersionTLS12}
-	if c.ServerName == "" {
-		c.ServerName = host
-	}
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the certificates of authorities: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", t.CAFile)
-		}
-	}
-	if (t.CertFile == "") != (t.KeyFile == "") {
-		return nil, errors.New("a client certificate goes with its key")
-	}
-	if t.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("load the client's certificate: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 )
 
 // conn is one connection, and so one backend of the server. One goroutine uses
-// it at a time; only interrupt, cut and the watch are called from others.
+// it at a time; only wake, cut and the watch are called from others.
 //
 // It is taken over from pgconn once it is set up (Hijack) and speaks the
 // extended protocol itself, in what two short statements need: Bind and Execute
@@ -41,8 +42,11 @@ type conn struct {
 	row   []byte   // the last row's columns, one behind the other
 	cols  [][]byte // slices of row; nil: NULL
 	tag   []byte   // of the last statement: "COMMIT"
+	// Of a reply that has not been read to its end:
+	pending bool
+	failed  error // what the server has said so far
 
-	cancel cancel
+	wait   wait
 	keeper atomic.Pointer[lease.Keeper] // of the leases that live in the session
 	used   bool                         // has been in the pool: perhaps ended unnoticed
 	broken atomic.Bool                  // not to be used again
@@ -65,7 +69,7 @@ func (c *conn) exchange(t *lock.Trace) error {
 	t.Trip()
 	_, err := c.net.Write(c.out)
 	c.out, c.scratch, c.sent = c.out[:0], c.scratch[:0], 0
-	c.rows, c.cols, c.tag = 0, c.cols[:0], c.tag[:0]
+	c.rows, c.cols, c.tag, c.failed = 0, c.cols[:0], c.tag[:0], nil
 	if err == nil {
 		return c.receive()
 	}
@@ -82,15 +86,18 @@ func (c *conn) exchange(t *lock.Trace) error {
 // by then, or never will be.
 const lastWords = 100 * time.Millisecond
 
-// receive reads until the server is ready again.
+// receive reads until the server is ready again, or the caller is woken.
 func (c *conn) receive() error {
-	var failed error
+	c.pending = false
 	for {
 		m, err := c.front.Receive()
 		if err != nil {
+			if c.pending = errors.Is(err, os.ErrDeadlineExceeded) && c.wasWoken(); c.pending {
+				return errLeft
+			}
 			c.broken.Store(true)
-			if failed != nil {
-				return failed // the server says why, and hangs up
+			if c.failed != nil {
+				return c.failed // the server says why, and hangs up
 			}
 			return fmt.Errorf("receive: %w", err)
 		}
@@ -102,12 +109,12 @@ func (c *conn) receive() error {
 		case *pgproto3.CommandComplete:
 			c.tag = append(c.tag[:0], m.CommandTag...)
 		case *pgproto3.ErrorResponse:
-			if failed == nil {
-				failed = pgconn.ErrorResponseToPgError(m)
+			if c.failed == nil {
+				c.failed = pgconn.ErrorResponseToPgError(m)
 			}
 		case *pgproto3.ReadyForQuery:
 			c.state = m.TxStatus
-			return failed
+			return c.failed
 		}
 	}
 }

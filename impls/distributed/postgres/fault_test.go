@@ -40,6 +40,7 @@ func TestLateGrant(t *testing.T) {
 		wantErr(t, got(t, r).err, context.Canceled, lock.ErrUnknown)
 		p.HoldReplies(false)
 		mustRelease(t, mustAcquire(t, other, "k", options))
+		orphans(t, tg.Meter, 1)
 		observe(t, direct).await(0, locked)
 	})
 }
@@ -277,7 +278,7 @@ func TestDialErrors(t *testing.T) {
 		{"bad prefix", "prefix", func(t *lock.Target) { t.Prefix = "lockbench" }},
 		{"long prefix", "63", func(t *lock.Target) { t.Prefix = "lockbench/" + strings.Repeat("x", 60) + "/t/" }},
 		{"no such database", "does not exist", func(t *lock.Target) { t.Database = "nowhere" }},
-		{"no certificate", "authorities", func(t *lock.Target) { t.TLS = &lock.TLS{CAFile: "/nowhere/ca.pem"} }},
+		{"no certificate", "certificate authority", func(t *lock.Target) { t.TLS = &lock.TLS{CAFile: "/nowhere/ca.pem"} }},
 		{"no TLS there", "TLS", func(t *lock.Target) { t.TLS = &lock.TLS{Insecure: true} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -217,7 +217,7 @@ func TestCase33(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.put(stTryLock, c.int8(n.keyOf("k")))
-			if err := c.ask(bounded(t)); err != nil || !c.yes() {
+			if err := c.ask(bounded(t), terms{}); err != nil || !c.yes() {
 				t.Fatalf("not granted (%v): the bug is not what it was", err)
 			}
 			p.give(c) // with the lock

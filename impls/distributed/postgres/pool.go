@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,8 +25,9 @@ type pool struct {
 	keep  int           // idle connections
 	dial  time.Duration // bounds one connect
 
-	ticker ticker
-	quit   chan struct{} // closed by close
+	ticker   ticker
+	quitting atomic.Bool   // Close has begun
+	quit     chan struct{} // closed by close
 
 	mu      sync.Mutex
 	free    []*conn // last in, first out: the warmest first
@@ -107,7 +109,7 @@ func (p *pool) connect(ctx context.Context, first func(context.Context, *pgconn.
 	}
 	c := &conn{pg: pg, net: h.Conn, front: h.Frontend, meter: p.meter, pool: p, state: idle}
 	c.keeper.Store(lease.Session())
-	c.resetCancel()
+	c.initWait()
 	stop := context.AfterFunc(ctx, c.cut)
 	err = c.prepare(append(p.stmts[:len(p.stmts):len(p.stmts)], tryNets...))
 	for _, st := range tryNets {
@@ -205,7 +207,7 @@ func (p *pool) tidy(c *conn) {
 		ctx, end := context.WithTimeout(context.Background(), cancelGrace)
 		defer end()
 		c.put(stRollback)
-		if err := c.ask(ctx); err != nil || c.state != idle {
+		if err := c.ask(ctx, terms{}); err != nil || c.state != idle {
 			c.cut()
 		}
 		p.give(c)
@@ -231,12 +233,19 @@ func (p *pool) behind(f func()) bool {
 }
 
 // once sends one request that may be sent twice, on any connection; got reads the
-// reply (nil: there is nothing to read).
+// reply (nil: there is nothing to read). It returns at once when ctx ends, and the
+// request is cancelled.
 func (p *pool) once(ctx context.Context, put, got func(*conn)) error {
 	c, err := p.take(ctx)
 	for err == nil {
 		put(c)
-		err = c.ask(ctx)
+		err = c.ask(ctx, terms{})
+		if errors.Is(err, errLeft) {
+			if !p.behind(func() { _ = c.await(true); p.give(c) }) {
+				p.drop(c)
+			}
+			return fmt.Errorf("no reply: %w", ctx.Err()) // nobody else is to await it
+		}
 		if err == nil {
 			if got != nil {
 				got(c)
@@ -263,13 +272,38 @@ func (p *pool) drop(c *conn) {
 	c.close()
 }
 
-// close ends all connections, and so all locks. None of it waits for the server.
+// Quit implements lease.Quitter. Whoever begins to ask after the flag is set sees it; whoever
+// has begun before is found among the connections.
+func (p *pool) Quit() {
+	p.quitting.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.all {
+		c.atQuit()
+	}
+}
+
+// closeGrace bounds how long close waits for what callers left behind: a backend whose wait
+// for a lock is not cancelled goes on with it for a second.
+const closeGrace = time.Second
+
+// close ends all connections, and so all locks.
 func (p *pool) close() error {
 	p.mu.Lock()
 	if !p.closed {
 		p.closed = true
 		close(p.quit)
 	}
+	p.mu.Unlock()
+	tidied := make(chan struct{})
+	go func() { p.tidying.Wait(); close(tidied) }()
+	t := time.NewTimer(closeGrace)
+	defer t.Stop()
+	select {
+	case <-tidied:
+	case <-t.C:
+	}
+	p.mu.Lock()
 	var all []*conn
 	for c := range p.all {
 		all = append(all, c)
@@ -289,6 +323,6 @@ func (p *pool) close() error {
 	for _, s := range rest {
 		_ = s.Close()
 	}
-	p.tidying.Wait()
+	<-tidied
 	return nil
 }

@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lockbench/impls/distributed/lease"
@@ -27,9 +29,11 @@ type session struct {
 	keeper *lease.Keeper // of its leases
 
 	// For who has the turn:
-	over  bool
-	locks int  // locks held; in a transaction those that its end will free
-	saved bool // a savepoint stands after the last of them
+	over bool
+	// within bounds a release: that of the longest TTL that was asked for, and a second at least.
+	within atomic.Int64 // ns
+	locks  int          // locks held; in a transaction those that its end will free
+	saved  bool         // a savepoint stands after the last of them
 	// numbers of advisory locks, with how often they are held; nil: none, or not an owner's
 	numbers map[int64]int
 }
@@ -37,19 +41,24 @@ type session struct {
 // sessions are those of a client.
 type sessions struct {
 	*pool
-	// finish is what is left to do when nobody holds a lease any more: COMMIT.
+	// finish is what is left to do when nobody holds a lease any more: COMMIT. Its error may
+	// wrap errLeft.
 	finish func(context.Context, *session) error
 
 	mu     sync.Mutex
 	owners map[string]*session
 }
 
+// Inline implements lease.Inline.
+func (ss *sessions) Inline() {}
+
 // enter returns the owner's session, or a new one, with its turn, and counts a
 // user. The error wraps lock.ErrNotAcquired.
-func (ss *sessions) enter(ctx context.Context, owner string) (*session, error) {
+func (ss *sessions) enter(ctx context.Context, o lock.AcquireOptions) (*session, error) {
 	for {
-		s, mine := ss.join(owner)
+		s, mine := ss.join(o.Owner)
 		if mine {
+			s.within.Store(int64(max(o.TTL, time.Second)))
 			c, err := ss.take(ctx)
 			if err != nil {
 				ss.end(s)
@@ -59,13 +68,14 @@ func (ss *sessions) enter(ctx context.Context, owner string) (*session, error) {
 			s.c, s.keeper = c, c.keeper.Load()
 			return s, nil
 		}
-		ok, err := s.take(ctx)
+		ok, err := s.take(ctx, 0)
 		if err != nil {
 			ss.leave(s)
 			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
 		}
 		switch {
 		case ok && !s.c.broken.Load():
+			s.within.Store(max(s.within.Load(), int64(o.TTL))) // with the turn
 			return s, nil
 		case ok: // the watch has seen its end
 			ss.lose(s)
@@ -93,16 +103,24 @@ func (ss *sessions) join(owner string) (s *session, mine bool) {
 	return s, true
 }
 
-// take waits for the session's turn and ends the watch; ok is false, and the
-// turn not taken, if the session is over.
-func (s *session) take(ctx context.Context) (ok bool, err error) {
+// take waits for the session's turn, for some time (0: without a bound), and ends the
+// watch; ok is false, and the turn not taken, if the session is over.
+func (s *session) take(ctx context.Context, within time.Duration) (ok bool, err error) {
 	select {
 	case s.turn <- struct{}{}:
 	default:
+		var late <-chan time.Time
+		if within > 0 {
+			t := time.NewTimer(within)
+			defer t.Stop()
+			late = t.C
+		}
 		select {
 		case s.turn <- struct{}{}:
 		case <-ctx.Done():
 			return false, ctx.Err()
+		case <-late:
+			return false, errBound
 		}
 	}
 	if s.over {
@@ -112,6 +130,9 @@ func (s *session) take(ctx context.Context) (ok bool, err error) {
 	s.c.endWatch()
 	return true, nil
 }
+
+// bound returns how long a release may take. It is read without the turn, too.
+func (s *session) bound() time.Duration { return time.Duration(s.within.Load()) }
 
 // rest gives the turn back. The connection is watched if locks are held in it.
 func (s *session) rest() {
@@ -127,10 +148,27 @@ func (ss *sessions) depart(ctx context.Context, s *session) error {
 	var err error
 	if !s.over && ss.last(s) {
 		err = ss.finish(ctx, s)
+		if errors.Is(err, errLeft) {
+			ss.handOver(s, func() {
+				_ = s.c.await(false) // whatever it is: the caller has been told that it is unknown
+				ss.end(s)
+				s.rest()
+			})
+			return fmt.Errorf("%w: %w", lock.ErrUnknown, err)
+		}
 		ss.end(s)
 	}
 	s.rest()
 	return err
+}
+
+// handOver gives the session, with the turn, to f, which goes on after its caller has
+// left and gives the turn back.
+func (ss *sessions) handOver(s *session, f func()) {
+	if !ss.behind(f) { // closed, and all connections with it
+		ss.lose(s)
+		s.rest()
+	}
 }
 
 // last counts one user less. If that was the last one, nobody can join any more.
@@ -154,14 +192,26 @@ func (ss *sessions) leave(s *session) {
 		return
 	}
 	s.turn <- struct{}{}
-	if !s.over {
-		s.c.endWatch()
+	if s.over {
+		s.rest()
+		return
+	}
+	s.c.endWatch()
+	if s.locks == 0 { // nothing is sent
+		ss.end(s)
+		s.rest()
+		return
+	}
+	ss.handOver(s, func() {
 		ctx, end := context.WithTimeout(context.Background(), cancelGrace)
 		defer end()
-		_ = ss.finish(ctx, s) // the leases' releases have been answered before
+		// The leases' releases have been answered before.
+		if err := ss.finish(ctx, s); errors.Is(err, errLeft) {
+			s.c.cut()
+		}
 		ss.end(s)
-	}
-	s.rest()
+		s.rest()
+	})
 }
 
 // forget takes the session from its owner. The caller holds mu.
@@ -214,7 +264,7 @@ func (ss *sessions) again(ctx context.Context, s *session, err error, waits bool
 // it is not over by then.
 func (ss *sessions) later(s *session, do func(context.Context)) {
 	ss.behind(func() {
-		if ok, _ := s.take(context.Background()); !ok {
+		if ok, _ := s.take(context.Background(), 0); !ok {
 			return // over: nothing is held any more
 		}
 		ctx, end := context.WithTimeout(context.Background(), cancelGrace)
@@ -226,7 +276,7 @@ func (ss *sessions) later(s *session, do func(context.Context)) {
 // orLater takes the turn for a release. If the owner waits in the server for
 // something else for so long that ctx ends, the release is done afterwards.
 func (ss *sessions) orLater(ctx context.Context, s *session, do func(context.Context) error) error {
-	ok, err := s.take(ctx)
+	ok, err := s.take(ctx, s.bound())
 	switch {
 	case err != nil:
 		ss.later(s, func(ctx context.Context) { _ = do(ctx) })

@@ -39,19 +39,24 @@ type transaction struct {
 }
 
 var (
-	_ lease.Driver  = (*transaction)(nil)
+	_ lease.Inline  = (*transaction)(nil)
+	_ lease.Quitter = (*transaction)(nil)
 	_ lease.Applier = (*transaction)(nil)
 )
 
 // Acquire implements lease.Driver.
 func (d *transaction) Acquire(ctx context.Context, key string, o lock.AcquireOptions) (*lease.Grant, error) {
-	s, err := d.enter(ctx, o.Owner)
+	s, err := d.enter(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	if d.wait != nil && !o.Try {
 		lock.TraceOf(ctx).Attempt()
 		g, err := d.attempt(ctx, s, d.wait, key)
+		if errors.Is(err, errLeft) {
+			d.handOver(s, func() { d.late(s, d.wait) })
+			return nil, fmt.Errorf("%w: %w", lock.ErrUnknown, err)
+		}
 		if err != nil {
 			_ = d.depart(ctx, s)
 			return nil, err
@@ -69,8 +74,11 @@ func (d *transaction) Acquire(ctx context.Context, key string, o lock.AcquireOpt
 		}
 		return g, err
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		return g, nil
+	case errors.Is(failed, errLeft): // handed over
+		return nil, fmt.Errorf("%w: %w", lock.ErrUnknown, failed)
 	}
 	d.leave(s)
 	if failed != nil {
@@ -84,18 +92,45 @@ var errStop = errors.New("stop")
 
 // tryOnce takes the turn for one attempt that does not wait.
 func (d *transaction) tryOnce(ctx context.Context, s *session, key string) (*lease.Grant, error) {
-	ok, err := s.take(ctx)
+	ok, err := s.take(ctx, 0)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
 	case !ok:
 		return nil, fmt.Errorf("%w: the owner's session has ended", lock.ErrNotAcquired)
 	}
-	defer s.rest()
-	return d.attempt(ctx, s, d.try, key)
+	g, err := d.attempt(ctx, s, d.try, key)
+	if errors.Is(err, errLeft) {
+		d.handOver(s, func() { d.late(s, d.try) })
+		return nil, err
+	}
+	s.rest()
+	return g, err
 }
 
-// attempt asks for the lock once, with the turn, which it keeps.
+// late ends an acquisition whose caller has left, with the turn, which it gives back. What was
+// locked goes with the transaction, or with what was done since the savepoint.
+func (d *transaction) late(s *session, st *statement) {
+	err := s.c.await(true)
+	switch {
+	case err != nil:
+		d.recover(s, notGranted(err))
+	case d.got(s, st):
+		d.meter.Orphan()
+		if s.locks == 0 {
+			break
+		}
+		s.c.put(stRollbackTo)
+		if d.brief(context.Background(), s) != nil || s.c.state != inBlock {
+			s.c.cut()
+			d.lose(s)
+		}
+	}
+	_ = d.depart(context.Background(), s)
+}
+
+// attempt asks for the lock once, with the turn, which it keeps. After errLeft the reply is
+// still to be awaited.
 func (d *transaction) attempt(ctx context.Context, s *session, st *statement, key string) (*lease.Grant, error) {
 	for missing := 0; ; {
 		sent := time.Now()
@@ -105,8 +140,10 @@ func (d *transaction) attempt(ctx context.Context, s *session, st *statement, ke
 		} else {
 			s.c.put(st, s.c.text(d.names.cell, key))
 		}
-		err := s.c.ask(ctx)
+		err := s.c.ask(ctx, terms{quits: true})
 		switch {
+		case errors.Is(err, errLeft):
+			return nil, err
 		case err == nil && d.got(s, st):
 			if !d.hash {
 				d.see(key)
@@ -172,10 +209,8 @@ func (d *transaction) recover(s *session, err error) {
 			d.lose(s)
 			return
 		}
-		ctx, end := context.WithTimeout(context.Background(), cancelGrace)
-		defer end()
 		s.c.put(stRollbackTo)
-		if s.c.ask(ctx) != nil || s.c.state != inBlock {
+		if d.brief(context.Background(), s) != nil || s.c.state != inBlock {
 			s.c.cut()
 			d.lose(s)
 		}
@@ -186,7 +221,7 @@ func (d *transaction) recover(s *session, err error) {
 // one whose connection breaks is rolled back: an error means that nothing is written.
 func (d *transaction) Apply(ctx context.Context, g *lease.Grant, delta int64) error {
 	s := g.Data.(*session)
-	ok, err := s.take(ctx)
+	ok, err := s.take(ctx, 0)
 	if err != nil {
 		return fmt.Errorf("%w: not written: the owner's session is busy: %w", lock.ErrNotHeld, err)
 	}
@@ -199,7 +234,7 @@ func (d *transaction) Apply(ctx context.Context, g *lease.Grant, delta int64) er
 		return errLost
 	}
 	s.c.put(d.add, s.c.text(d.names.cell, g.Key), s.c.int8(delta))
-	err = s.c.ask(ctx)
+	err = s.c.askAll(ctx)
 	if errors.Is(err, errNotSent) {
 		return fmt.Errorf("%w: not written: %w", lock.ErrNotHeld, err)
 	}
@@ -219,7 +254,8 @@ func (d *transaction) Release(ctx context.Context, g *lease.Grant) error {
 	return d.orLater(ctx, s, func(ctx context.Context) error { return d.depart(ctx, s) })
 }
 
-// commit is the sessions' finish: nil, lock.ErrNotHeld (rolled back), lock.ErrUnknown.
+// commit is the sessions' finish: nil, lock.ErrNotHeld (rolled back), lock.ErrUnknown,
+// or errLeft.
 func (d *transaction) commit(ctx context.Context, s *session) error {
 	if s.locks == 0 || s.c.broken.Load() {
 		return nil // nothing was granted: the pool rolls back
@@ -228,8 +264,10 @@ func (d *transaction) commit(ctx context.Context, s *session) error {
 		return errLost
 	}
 	s.c.put(stCommit)
-	err := s.c.ask(ctx)
+	err := s.c.ask(ctx, terms{within: s.bound()})
 	switch {
+	case errors.Is(err, errLeft):
+		return err
 	case string(s.c.tag) == "COMMIT": // even if the connection broke right after
 		return nil
 	case errors.Is(err, errNotSent):

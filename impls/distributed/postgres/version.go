@@ -120,7 +120,7 @@ func (o *optimistic) send(ctx context.Context, key string, version, value, opera
 		return 0, fmt.Errorf("%w: %w", errConnect, err)
 	}
 	c.put(o.table.write, c.text(o.names.cell, key), c.int8(version), c.int8(value), c.int8(operation))
-	err = c.ask(ctx)
+	err = c.askAll(ctx)
 	rows := c.rows
 	o.pool.give(c)
 	return rows, err

@@ -47,21 +47,28 @@ type ticker struct {
 // beginWatch watches for the keeper's sake until endWatch. The connection must be idle,
 // and stay so.
 func (c *conn) beginWatch(k *lease.Keeper) {
-	t := &c.pool.ticker
-	now := t.now.Load()
-	t.last.Store(now)
+	now := c.pool.arm()
 	w := &c.watch
 	w.mu.Lock()
 	w.armed, w.since, w.keeper = true, now, k
 	w.mu.Unlock()
-	if !t.running.Load() && t.running.CompareAndSwap(false, true) {
-		if !c.pool.behind(c.pool.tickAll) {
-			t.running.Store(false) // closed: the lease is lost already
-		}
-	}
 }
 
-// tickAll starts the readers of connections that have been idle for a tick.
+// arm sees to it that the ticker runs, and returns the tick that it is.
+func (p *pool) arm() (now int64) {
+	t := &p.ticker
+	now = t.now.Load()
+	t.last.Store(now)
+	if !t.running.Load() && t.running.CompareAndSwap(false, true) {
+		if !p.behind(p.tickAll) {
+			t.running.Store(false) // closed: all that it would look at has ended
+		}
+	}
+	return now
+}
+
+// tickAll starts the readers of connections that have been idle for a tick, and wakes
+// callers who have waited for too long.
 func (p *pool) tickAll() {
 	tk := time.NewTicker(tick)
 	defer tk.Stop()
@@ -73,14 +80,18 @@ func (p *pool) tickAll() {
 			return
 		}
 		now := t.now.Add(1)
+		bounds := false
 		p.mu.Lock()
 		for c := range p.all {
 			if c.watch.due(now) {
 				go c.read()
 			}
+			if c.atTick(now) {
+				bounds = true
+			}
 		}
 		p.mu.Unlock()
-		if now-t.last.Load() > idleTicks {
+		if !bounds && now-t.last.Load() > idleTicks {
 			t.running.Store(false)
 			// One that was armed meanwhile, and saw it running, must not wait.
 			if now-t.last.Load() > idleTicks || !t.running.CompareAndSwap(false, true) {
