@@ -88,7 +88,7 @@ bench: build ## the figures of speed and cost, one line each at the end
 	$(GO) run -pgo=off ./internal/figures -program $(BIN)
 
 .PHONY: bench-distributed
-bench-distributed: build ## the figures of distributed locks (docs/BENCH_DISTRIBUTED.md): about 10 minutes, wants Docker; ARGS="-only redis-pair" for flags
+bench-distributed: build ## the figures of distributed locks (docs/BENCH_DISTRIBUTED.md): about 10 minutes, wants Docker; ARGS=-only=redis-pair for flags
 	$(GO) run -pgo=off ./internal/figures/distributed -program $(BIN) $(ARGS)
 
 # Both are run whatever the other one does; the figures come last.
