@@ -108,6 +108,7 @@ func (fs *flights) end(f *flight) (cut bool) {
 // the pool.
 type conn struct {
 	net.Conn
+	raw     syscall.RawConn
 	flights *flights
 	last    atomic.Int64 // the flight that was looked for last, by its deadline
 	dead    atomic.Bool
@@ -117,6 +118,16 @@ var (
 	_ net.Conn     = (*conn)(nil)
 	_ syscall.Conn = (*conn)(nil)
 )
+
+func newConn(c net.Conn, fs *flights) *conn {
+	w := &conn{Conn: c, raw: up{}, flights: fs}
+	if sc, ok := c.(syscall.Conn); ok {
+		if raw, err := sc.SyscallConn(); err == nil { // made once: the pool asks before each command
+			w.raw = raw
+		}
+	}
+	return w
+}
 
 // past is a deadline that is over.
 var past = time.Unix(1, 0)
@@ -160,10 +171,7 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	if c.dead.Load() {
 		return nil, errCut
 	}
-	if sc, ok := c.Conn.(syscall.Conn); ok {
-		return sc.SyscallConn()
-	}
-	return up{}, nil
+	return c.raw, nil
 }
 
 // up is the raw connection of one that nobody can look at: it answers nothing.

@@ -17,7 +17,7 @@ func pipe(t *testing.T, fs *flights) *conn {
 	t.Helper()
 	here, there := net.Pipe()
 	t.Cleanup(func() { _, _ = here.Close(), there.Close() })
-	return &conn{Conn: here, flights: fs}
+	return newConn(here, fs)
 }
 
 func wantCut(t *testing.T, c *conn, cut bool) {

@@ -166,7 +166,7 @@ func (s *Server) dialer(t lock.Target, tc *tls.Config) func(context.Context, str
 		if err != nil {
 			return nil, err // go-redis says what it was doing
 		}
-		return &conn{Conn: c, flights: &s.flights}, nil
+		return newConn(c, &s.flights), nil
 	}
 }
 
