@@ -24,7 +24,7 @@ func TestEnd(t *testing.T) {
 	code := run(t.Context(), []string{"-program", program, "-only", "peers-redis,start-redis", "-rounds", "2"}, groups(), &stdout, &stderr)
 	got := stdout.String()
 	for _, want := range []string{
-		"redis-pairs-1 ", "redis-vs-redsync-8 ",
+		"peers-redis-pairs-1 ", "redis-vs-redsync-8 ",
 		"\nfigure redis-vs-redsync (2 rounds have no 95 % interval: 6 or more have) ratio target >= 0.95 short\n",
 		"\nfigure redis-vs-redislock (2 rounds have no 95 % interval: 6 or more have) ratio target >= 0.95 short\n",
 		"\nfigure start-redis ", " s target <= 5 ",

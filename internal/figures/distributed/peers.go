@@ -57,7 +57,7 @@ func (p rivals) decide(got []values, n int, targets []figure.Figure) (figs, note
 		}
 	}
 	for _, l := range append([]string{p.ours}, p.peers...) {
-		notes = append(notes, note(fmt.Sprintf("%s-pairs-%d", l, n), "1/s").Median(per(got, func(v values) float64 { return 1e9 / v[l] })))
+		notes = append(notes, note(fmt.Sprintf("peers-%s-pairs-%d", l, n), "1/s").Median(per(got, func(v values) float64 { return 1e9 / v[l] })))
 	}
 	return figs, notes
 }
