@@ -26,6 +26,8 @@ type member struct {
 	s     *session
 	queue string // directory of the lock
 	key   string // own key in it
+	n     uint64 // of its name
+	doubt bool   // a request about the key got no answer, and may come into effect later
 	rev   int64  // create revision of the own key; 0: not known, perhaps not there
 	value string // key of the protected value
 	// within bounds a release: the lease, had it not been renewed, ends by itself.
@@ -66,7 +68,8 @@ func (d *driver) Acquire(ctx context.Context, key string, o lock.AcquireOptions)
 			return nil, fmt.Errorf("%w: %w", lock.ErrNotAcquired, err)
 		}
 		q := d.queue(key)
-		m := &member{s: s, queue: q, key: memberKey(q, s.id, d.nonce.Add(1)), value: d.valueKey(key), within: max(o.TTL, time.Second)}
+		n := d.names.take()
+		m := &member{s: s, queue: q, n: n, key: d.names.member(q, n), value: d.valueKey(key), within: max(o.TTL, time.Second)}
 		sent := time.Now()
 		waited, err := d.join(ctx, m, o.Try)
 		if errors.Is(err, errAgain) || errors.Is(err, errRaised) {
@@ -98,9 +101,9 @@ func (d *driver) start(ctx context.Context, m *member, g *lease.Grant, waited bo
 	if waited {
 		lock.TraceOf(ctx).Trip()
 		g.Sent = time.Now()
-		kctx, end := request(ctx, d.asking, m.s.step)
-		defer end()
-		ttl, err := d.renew(kctx, m.s)
+		q := d.begin(ctx, d.asking, m.s.step)
+		ttl, err := d.renew(q.ctx, m.s)
+		err = d.end(q, err)
 		if err != nil {
 			return d.giveUp(ctx, m, err)
 		}

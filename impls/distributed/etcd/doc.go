@@ -6,17 +6,18 @@
 // dials and renewed for as long as it lives. Every acquisition, of any worker, is
 // one member of the lock's queue: a key that is attached to the session's lease,
 //
-//	<prefix><key>/<lease>/<nonce>
+//	<prefix><key>/<client>/<number>
 //
 // and the holder is the member with the lowest create revision. A key named by the lease
 // alone, as in etcd's concurrency package, makes one owner of all workers of a
-// session: the second is let in while the first is inside.
+// session: the second is let in while the first is inside. Numbers are used again (see
+// the type names), because the server walks through the names of all deleted keys of a queue.
 //
 //	acquire, free:  Txn [session's key unchanged] last of the queue?; put own key    1 round trip
 //	acquire, held:  the same; watch the predecessor; when it is gone:
 //	                Txn [own key there] who is before it?                             1 after the release
 //	try:            Txn [session's key unchanged, queue empty] put own key            1
-//	release:        Txn [own key there, by create revision] delete it                 1
+//	release:        delete own key                                                    1
 //
 // Only the predecessor is watched, so that a release wakes one waiter, and the order
 // is that of create revisions: first come, first served. The create revision is the
@@ -57,7 +58,9 @@
 // acquisition needs no such key: its lease is revoked, and nothing can be attached to it.
 //
 // Deleting is tried until it is known to be done or the session is lost, with which the key
-// goes; in the background, if the caller's time is up.
+// goes. A caller who leaves does not wait for any of this: his request is ended, and what has to
+// be done follows in the background. If his key was the first of the queue by then, it is
+// counted as an orphan.
 //
 // # Guarded writes
 //

@@ -2,12 +2,12 @@ package etcd
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -25,7 +25,8 @@ type driver struct {
 	prefix      string
 	dialTimeout time.Duration
 	bg          *group
-	nonce       atomic.Uint64
+	names       names
+	requests    requests
 
 	// done ends when the driver is closed. Requests carry the metadata of leader: a
 	// member that has no leader then refuses at once, instead of waiting for one. Those of an
@@ -50,7 +51,7 @@ func newDriver(ctx context.Context, t lock.Target) (*driver, error) {
 	defer cancel()
 	d := &driver{
 		meter: t.Meter, prefix: t.Prefix, dialTimeout: t.DialTimeout, bg: &group{},
-		shared: map[int64]*slot{}, leases: map[int64]struct{}{},
+		shared: map[int64]*slot{}, leases: map[int64]struct{}{}, names: newNames(),
 	}
 	var err error
 	if d.c, err = dial(t, d.bg); err != nil {
@@ -79,8 +80,43 @@ var escape = strings.NewReplacer("%", "%25", "/", "%2F")
 func (d *driver) queue(key string) string    { return d.prefix + escape.Replace(key) + "/" }
 func (d *driver) valueKey(key string) string { return d.prefix + escape.Replace(key) + "#value" }
 func (d *driver) sessionKey(id int64) string { return fmt.Sprintf("%s#%x", d.prefix, id) }
-func memberKey(queue string, id int64, nonce uint64) string {
-	return queue + strconv.FormatInt(id, 16) + "/" + strconv.FormatUint(nonce, 16)
+
+// names are the numbers that make the names of members unique within their client, whose id makes
+// them unique among clients. A number is used again once the key is surely gone and no
+// request about it is under way: etcd's index keeps deleted names until the next compaction,
+// and a queue is read by walking through all of them. With a new name for each acquisition
+// one of them took twice as long after some ten thousand.
+type names struct {
+	id   string
+	mu   sync.Mutex
+	free []uint64
+	last uint64
+}
+
+func newNames() names { return names{id: rand.Text()} }
+
+// take returns a number that nobody has.
+func (n *names) take() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i := len(n.free) - 1; i >= 0 {
+		x := n.free[i]
+		n.free = n.free[:i]
+		return x
+	}
+	n.last++
+	return n.last
+}
+
+func (n *names) give(x uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.free = append(n.free, x)
+}
+
+// member returns the key of a member of a queue.
+func (n *names) member(queue string, x uint64) string {
+	return queue + n.id + "/" + strconv.FormatUint(x, 16)
 }
 
 // Inline implements lease.Inline.
@@ -101,21 +137,12 @@ func (d *driver) left(ctx context.Context) error {
 	return nil
 }
 
-// request returns the context of one request, which ends after step, with base, or when the
-// caller leaves; end is to be called. It is not derived from the caller's, of which the
-// metadata would have to be copied for each request.
-func request(caller, base context.Context, step time.Duration) (ctx context.Context, end func()) {
-	ctx, cancel := context.WithTimeout(base, step)
-	stop := context.AfterFunc(caller, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
 // txn sends one transaction to the server that is asked now, and waits at most for step.
 func (d *driver) txn(caller, base context.Context, step time.Duration, cmps []clientv3.Cmp, then, els []clientv3.Op) (*clientv3.TxnResponse, error) {
 	s, i := d.c.current()
-	ctx, end := request(caller, base, step)
-	defer end()
-	r, err := s.kv.Txn(ctx).If(cmps...).Then(then...).Else(els...).Commit()
+	q := d.begin(caller, base, step)
+	r, err := s.kv.Txn(q.ctx).If(cmps...).Then(then...).Else(els...).Commit()
+	err = d.end(q, err)
 	d.judge(caller, base, i, step, err)
 	return r, err
 }

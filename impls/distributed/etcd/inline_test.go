@@ -220,6 +220,89 @@ func TestVersionRaised(t *testing.T) {
 	}
 }
 
+// A key's name is used again after its release, but not if a request to delete it may
+// still be under way.
+func TestNamesAreUsedAgain(t *testing.T) {
+	tg := shared(t, "etcd-1")
+	tg.TTL = never
+	see := looking(t, tg)
+	c, p := onlyProxy(t, tg)
+	name := func(o lock.AcquireOptions) string {
+		t.Helper()
+		l := acquire(t, c, "k", o)
+		q := see.queue("k")
+		if len(q) != 1 {
+			t.Fatalf("queue: %q, want one", q)
+		}
+		release(t, l)
+		return q[0]
+	}
+	o := options(tg)
+	first := name(o)
+	for range 5 {
+		if got := name(o); got != first {
+			t.Fatalf("name %q after %q", got, first)
+		}
+	}
+	other := acquire(t, c, "other", o) // has the name
+	second := name(o)
+	if second == first {
+		t.Errorf("two members at a time named %q", first)
+	}
+	release(t, other)
+
+	l := acquire(t, c, "k", o)
+	inDoubt := see.queue("k")[0]
+	p.HoldRequests(true)
+	ctx, cancel := context.WithCancel(within(t))
+	done := make(chan error, 1)
+	go func() { done <- l.Release(ctx) }()
+	p.AwaitHeldRequests(1)
+	cancel()
+	wantErr(t, "release", await(t, "the return", done), lock.ErrUnknown)
+	p.HoldRequests(false)
+	see.queued("k", 0)
+	for range 3 {
+		if got := name(o); got == inDoubt {
+			t.Fatalf("name %q is used again, and may be deleted by a late request", got)
+		}
+	}
+}
+
+// A request whose time is up ends, and the ticker when there is nothing to look at.
+func TestRequestEnds(t *testing.T) {
+	done, quit := context.WithCancel(context.Background())
+	d := &driver{bg: &group{}, done: done}
+	r := d.begin(context.Background(), context.Background(), time.Hour)
+	caller, leave := context.WithCancel(context.Background())
+	left := d.begin(caller, context.Background(), never*24)
+	quit() // the ticker: this test looks by itself
+	d.bg.wait()
+
+	now := time.Now()
+	d.requests.look(now.Add(time.Hour - time.Minute))
+	if r.ctx.Err() != nil {
+		t.Error("ended before its time")
+	}
+	if d.requests.look(now.Add(time.Hour)) {
+		t.Error("idle with requests under way")
+	}
+	await(t, "the end", r.ctx.Done())
+	wantErr(t, "a late request", d.end(r, r.ctx.Err()), errNoAnswer)
+	if left.ctx.Err() != nil {
+		t.Error("another request ended")
+	}
+	leave()
+	await(t, "the end", left.ctx.Done())
+	wantErr(t, "a left request", d.end(left, left.ctx.Err()), context.Canceled)
+	if d.requests.look(now.Add(time.Second)) {
+		t.Error("idle right after a request")
+	}
+	if !d.requests.look(now.Add(time.Minute)) || d.requests.running {
+		t.Error("not idle without requests")
+	}
+}
+
 func TestQueued(t *testing.T) {
 	tg := shared(t, "etcd-1")
 	tg.TTL = never

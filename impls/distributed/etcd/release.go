@@ -15,10 +15,10 @@ import (
 
 // Release implements lease.Driver.
 //
-// A shared session's key is deleted with a plain delete. Nobody else's can be hit, because no name is
-// used twice: it has the lease's id, which is random, and a number that the client
-// counts up. A transaction under the condition of the create revision says nothing more, and
-// costs the server more.
+// A shared session's key is deleted with a plain delete. Nobody else's can be hit: its name
+// is this client's alone, and given to no other member before the delete has been
+// answered; nor after it, if another request to delete it got no answer and may be late. A
+// transaction under the condition of the create revision would say nothing more.
 func (d *driver) Release(ctx context.Context, g *lease.Grant) error {
 	m := g.Data.(*member)
 	there, err := d.withdraw(ctx, m, m.within)
@@ -70,6 +70,10 @@ func (d *driver) withdraw(ctx context.Context, m *member, within time.Duration) 
 		}
 		lock.TraceOf(ctx).Trip()
 		there, err = d.withdrawOnce(ctx, m, step)
+		if err == nil && m.rev != 0 && !m.doubt {
+			d.names.give(m.n)
+		}
+		m.doubt = m.doubt || err != nil
 		switch {
 		case err == nil:
 			// Not there at the second try: the first has done it, and its answer was lost.
@@ -128,9 +132,9 @@ func (d *driver) withdrawOnce(caller context.Context, m *member, step time.Durat
 // remove deletes one key.
 func (d *driver) remove(caller context.Context, step time.Duration, key string) (there bool, err error) {
 	s, i := d.c.current()
-	ctx, end := request(caller, d.leader, step)
-	defer end()
-	r, err := s.kv.Delete(ctx, key)
+	q := d.begin(caller, d.leader, step)
+	r, err := s.kv.Delete(q.ctx, key)
+	err = d.end(q, err)
 	d.judge(caller, d.leader, i, step, err)
 	return err == nil && r.Deleted > 0, err
 }

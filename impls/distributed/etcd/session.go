@@ -154,11 +154,10 @@ func (d *driver) grantOnce(ctx context.Context, sec int64, own bool) (*session, 
 
 func (d *driver) grantLease(ctx context.Context, step time.Duration, id, sec int64) (*pb.LeaseGrantResponse, error) {
 	lock.TraceOf(ctx).Trip()
-	gctx, end := request(ctx, d.asking, step)
-	defer end()
+	q := d.begin(ctx, d.asking, step)
 	sv, i := d.c.current()
-	r, err := sv.lease.LeaseGrant(gctx, &pb.LeaseGrantRequest{ID: id, TTL: sec})
-	err = clientv3.ContextError(gctx, err)
+	r, err := sv.lease.LeaseGrant(q.ctx, &pb.LeaseGrantRequest{ID: id, TTL: sec})
+	err = d.end(q, clientv3.ContextError(q.ctx, err))
 	d.judge(ctx, d.asking, i, step, err)
 	return r, err
 }
@@ -232,11 +231,10 @@ func (sv *server) keepAlive(ctx context.Context, id int64) (time.Duration, error
 
 // revoke ends a lease, and deletes all keys attached to it.
 func (d *driver) revoke(caller, base context.Context, step time.Duration, id int64) error {
-	rctx, end := request(caller, base, step)
-	defer end()
+	q := d.begin(caller, base, step)
 	sv, i := d.c.current()
-	_, err := sv.lease.LeaseRevoke(rctx, &pb.LeaseRevokeRequest{ID: id})
-	err = clientv3.ContextError(rctx, err)
+	_, err := sv.lease.LeaseRevoke(q.ctx, &pb.LeaseRevokeRequest{ID: id})
+	err = d.end(q, clientv3.ContextError(q.ctx, err))
 	d.judge(caller, base, i, step, err)
 	if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		d.forget(id)

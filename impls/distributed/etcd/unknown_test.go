@@ -98,7 +98,7 @@ func TestLatePut(t *testing.T) {
 	// arrives for sure, after its member was withdrawn.
 	s := sessionOf(t, c)
 	q := c.d.queue("k")
-	m := &member{s: s, queue: q, key: memberKey(q, s.id, c.d.nonce.Add(1))}
+	m := &member{s: s, queue: q, key: c.d.names.member(q, c.d.names.take())}
 	p.HoldRequests(true)
 	c.asking(0)
 	joined := make(chan error, 1)
