@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"lockbench/impls/distributed/lease"
-	"lockbench/impls/distributed/redis/server"
+	"lockbench/impls/distributed/tlsfile"
 	"lockbench/lock"
 )
 
@@ -34,7 +34,7 @@ var _ lease.Inline = (*driver)(nil)
 
 // Dial connects to the cluster and makes the first session.
 func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
-	tc, err := server.TLSConfig(t.TLS)
+	tc, err := tlsfile.Config(t.TLS, "")
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"lockbench/impls/distributed/peers/wire"
-	"lockbench/impls/distributed/redis/server"
+	"lockbench/impls/distributed/tlsfile"
 	"lockbench/lock"
 )
 
@@ -32,7 +32,7 @@ func Open(ctx context.Context, t lock.Target, d Dialect) ([]*redis.Client, error
 			return nil, fmt.Errorf("redis database %q: want a number", t.Database)
 		}
 	}
-	tc, err := server.TLSConfig(t.TLS)
+	tc, err := tlsfile.Config(t.TLS, "")
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"lockbench/impls/distributed/lease"
 	"lockbench/impls/distributed/peers/wire"
-	"lockbench/impls/distributed/redis/server"
+	"lockbench/impls/distributed/tlsfile"
 	"lockbench/lock"
 )
 
@@ -73,7 +73,7 @@ func options(t lock.Target) (rueidis.ClientOption, error) {
 		}
 		o.SelectDB = db
 	}
-	tc, err := server.TLSConfig(t.TLS)
+	tc, err := tlsfile.Config(t.TLS, "")
 	if err != nil {
 		return o, err
 	}

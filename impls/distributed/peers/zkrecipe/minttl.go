@@ -10,7 +10,7 @@ import (
 
 	"lockbench/impls/distributed/lease"
 	"lockbench/impls/distributed/peers/wire"
-	"lockbench/impls/distributed/redis/server"
+	"lockbench/impls/distributed/tlsfile"
 	"lockbench/lock"
 )
 
@@ -26,7 +26,7 @@ var _ lock.MinTTL = (*client)(nil)
 // server stretches to minSessionTimeout (2 ticks by default), and closes it. The
 // library does not tell what was negotiated.
 func (c *client) MinTTL(ctx context.Context) (time.Duration, error) {
-	tc, err := server.TLSConfig(c.t.TLS)
+	tc, err := tlsfile.Config(c.t.TLS, "")
 	if err != nil {
 		return 0, err
 	}

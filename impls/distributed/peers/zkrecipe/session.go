@@ -12,7 +12,7 @@ import (
 
 	"lockbench/impls/distributed/lease"
 	"lockbench/impls/distributed/peers/wire"
-	"lockbench/impls/distributed/redis/server"
+	"lockbench/impls/distributed/tlsfile"
 	"lockbench/lock"
 )
 
@@ -35,7 +35,7 @@ func (silent) Printf(string, ...any) {}
 
 // connect makes the connection and waits for its session.
 func connect(ctx context.Context, t lock.Target) (*session, error) {
-	tc, err := server.TLSConfig(t.TLS)
+	tc, err := tlsfile.Config(t.TLS, "")
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,9 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"lockbench/impls/distributed/tlsfile"
 	"lockbench/lock"
 )
 
@@ -96,7 +95,7 @@ func (s *Server) options(t lock.Target) (*redis.Options, error) {
 			return nil, &Error{fmt.Errorf("redis database %q: want a number", t.Database), "redis://host:port/0 names database 0"}
 		}
 	}
-	tc, err := TLSConfig(t.TLS)
+	tc, err := tlsfile.Config(t.TLS, "")
 	if err != nil {
 		return nil, err
 	}
@@ -168,32 +167,6 @@ func (s *Server) dialer(t lock.Target, tc *tls.Config) func(context.Context, str
 		}
 		return newConn(c, &s.flights), nil
 	}
-}
-
-// TLSConfig makes what crypto/tls needs of a target's settings; nil stays nil.
-func TLSConfig(t *lock.TLS) (*tls.Config, error) {
-	if t == nil {
-		return nil, nil
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.Insecure} //nolint:gosec // the user asks for it
-	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the certificate authority: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read the certificate authority: %s holds no certificate", t.CAFile)
-		}
-	}
-	if t.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the client's certificate: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, nil
 }
 
 // Greet speaks to the server once over each connection that the workers will need, so
