@@ -69,6 +69,19 @@ type Remote struct {
 	DeadlockTimeout int64 `json:"deadlocks_acquire_timeout,omitempty"` // the acquire time-out
 	DeadlockServer  int64 `json:"deadlocks_server,omitempty"`          // the server found it (PostgreSQL's 40P01)
 
+	// StaleHolders is how often a holder whose lease was over by its own deadline, or lost, was
+	// still inside when the next one came: the client's fault, or the machine's, and no violation.
+	StaleHolders int64 `json:"stale_holders,omitempty"`
+
+	// Raw sums, of which the means above are made, so that clients can be merged: requests,
+	// round trips and attempts, the acquisitions that these were for, and processor time of the
+	// client processes, in ns.
+	CommandsSum int64 `json:"commands_sum"`
+	TripsSum    int64 `json:"round_trips_sum"`
+	AttemptsSum int64 `json:"attempts_sum"`
+	AcquiredSum int64 `json:"acquired_sum"`
+	ClientCPUNS int64 `json:"client_cpu_ns"`
+
 	// What a violation consists of.
 	Overlaps         int64 `json:"overlaps,omitempty"`          // sections that began while another holder's claim stood
 	LostUpdates      int64 `json:"lost_updates,omitempty"`      // of plain counters and balances that the lock protects
@@ -93,6 +106,19 @@ func MedianTrips(counts []int64) *float64 {
 		}
 	}
 	return nil
+}
+
+// Means makes the means of the raw sums, for as many acquisitions that ended in the
+// interval. A control has none.
+func (r *Remote) Means(ops int64) {
+	by := func(n, of int64) *float64 {
+		if n == 0 || of == 0 {
+			return nil
+		}
+		v := float64(n) / float64(of)
+		return &v
+	}
+	r.Commands, r.RoundTrips, r.Attempts = by(r.CommandsSum, ops), by(r.TripsSum, r.AcquiredSum), by(r.AttemptsSum, r.AcquiredSum)
 }
 
 // Deadlocks is the number of deadlocks, by whatever way out.
@@ -147,7 +173,9 @@ func (s *Sample) validateRemote(c *checker) {
 		{"errors", r.Errors}, {"lost_leases", r.LostLeases}, {"orphans", r.Orphans}, {"renewals", r.Renewals},
 		{"acknowledged", r.Acknowledged}, {"unknown_write", r.UnknownWrite},
 		{"deadlocks_ttl", r.DeadlockTTL}, {"deadlocks_acquire_timeout", r.DeadlockTimeout}, {"deadlocks_server", r.DeadlockServer},
-		{"overlaps", r.Overlaps}, {"lost_updates", r.LostUpdates}, {"token_regressions", r.TokenRegressions}, {"damage", r.Damage}} {
+		{"stale_holders", r.StaleHolders},
+		{"commands_sum", r.CommandsSum}, {"round_trips_sum", r.TripsSum}, {"attempts_sum", r.AttemptsSum}, {"acquired_sum", r.AcquiredSum},
+		{"client_cpu_ns", r.ClientCPUNS}, {"overlaps", r.Overlaps}, {"lost_updates", r.LostUpdates}, {"token_regressions", r.TokenRegressions}, {"damage", r.Damage}} {
 		count(x.name, x.n)
 	}
 }

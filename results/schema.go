@@ -52,6 +52,7 @@ const (
 	FlagUnknown        = "unknown"        // distributed: requests whose outcome is not known
 	FlagErrors         = "errors"         // distributed: operations failed
 	FlagOrphans        = "orphans"        // distributed: grants came after the caller had left
+	FlagStale          = "stale-holder"   // distributed: a holder stayed longer than its lease and met the next one
 	FlagDeadlock       = "deadlock"       // distributed: workers waited for each other; says by which way out
 )
 

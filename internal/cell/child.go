@@ -86,15 +86,16 @@ func Main(lookup Lookup, program string, in io.Reader, out io.Writer, exit func(
 	if err := conn.Send(Message{Type: MsgReady, Protocol: ProtocolMajor, PID: os.Getpid(), Program: program}); err != nil {
 		return 1
 	}
+	var at int64
 	select {
-	case at := <-start:
+	case at = <-start:
 		sleepUntil(at)
 	case <-c.stop:
 		return 0
 	}
 	var s *results.Sample
 	if c.remote != nil {
-		s, err = c.remote.run()
+		s, err = c.remote.run(at)
 	} else {
 		s, err = c.measure(c.before)
 	}

@@ -77,6 +77,7 @@ type remote struct {
 
 	// On the shared clock; stopAt is MaxInt64 for fixed work.
 	start, warmEnd, stopAt int64
+	began                  int64     // when this client was there
 	base                   time.Time // and what the shared clock was then
 	baseShared             int64
 
@@ -139,11 +140,15 @@ func (c *child) setUpRemote() error {
 	return nil
 }
 
-// run is the repetition, from the start instant on.
-func (r *remote) run() (*results.Sample, error) {
+// run is the repetition, from the start instant on the shared clock on; 0: now.
+func (r *remote) run(at int64) (*results.Sample, error) {
 	spec := r.c.spec
 	r.base, r.baseShared = time.Now(), clock.Shared()
-	r.start = r.baseShared
+	// All clients have the same interval, whenever they woke up.
+	r.start, r.began = at, r.baseShared
+	if at == 0 {
+		r.start = r.baseShared
+	}
 	r.warmEnd = r.start + spec.WarmupNS
 	r.stopAt = int64(math.MaxInt64)
 	if spec.Ops == 0 {
@@ -329,7 +334,8 @@ func (r *remote) audit(s *results.Sample) error {
 	if r.c.info.Kind == lock.KindLease {
 		a := r.arena.Audit()
 		s.Remote.Overlaps, s.Remote.LostUpdates, s.Remote.TokenRegressions = a.Overlaps, a.LostUpdates, a.Regressions
-		s.Violations = a.Overlaps + a.LostUpdates + a.Regressions
+		s.Remote.StaleHolders = a.Stale
+		s.Violations = a.Violations()
 		if s.Violations > 0 {
 			s.Outcome = results.OutcomeViolation
 			s.Reason = fmt.Sprintf("%d sections began while another holder was inside, %d updates lost, %d fencing tokens did not grow",

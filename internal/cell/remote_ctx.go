@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // waitCtx makes the contexts of one worker's acquisitions. One context serves one
@@ -21,10 +22,10 @@ type waitCtx struct {
 	word   atomic.Int64
 	halted atomic.Bool
 
-	mu      sync.Mutex // of what follows, while the word is ended
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	expired bool // the time-out ended it
+	mu     sync.Mutex // of what follows, while the word is ended
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	why    ending
 }
 
 const (
@@ -50,24 +51,42 @@ func (c *waitCtx) begin(deadline int64, outlives bool) (ctx context.Context, ok 
 	return nil, false
 }
 
-// finish disarms it and reports whether the operation was ended by the time-out, or
-// otherwise.
-func (c *waitCtx) finish() (expired, halted bool) {
+// finish disarms it and reports what ended the operation, notEnded if nothing did.
+func (c *waitCtx) finish() ending {
 	for {
 		w := c.word.Load()
 		if w == ended {
 			c.mu.Lock()
-			expired, c.expired = c.expired, false
+			why := c.why
 			c.ctx, c.cancel = context.WithCancelCause(context.Background())
 			c.mu.Unlock()
 			c.word.Store(idle)
-			return expired, !expired
+			return why
 		}
 		if c.word.CompareAndSwap(w, idle) {
-			return false, false
+			return notEnded
 		}
 	}
 }
+
+// ending is what ended an operation's wait.
+type ending int
+
+const (
+	notEnded    ending = iota
+	expired            // the acquire time-out
+	stopped            // the stop
+	interrupted        // its worker's other lease is about to end
+)
+
+// withDeadline is a context that tells its deadline to libraries that ask for it.
+type withDeadline struct {
+	context.Context
+	at time.Time
+}
+
+// Deadline implements context.Context.
+func (c *withDeadline) Deadline() (time.Time, bool) { return c.at, true }
 
 // due reports whether the deadline of the operation under way has passed.
 func (c *waitCtx) due(now int64) bool { w := c.word.Load(); return w >= 0 && now >= w }
@@ -75,7 +94,7 @@ func (c *waitCtx) due(now int64) bool { w := c.word.Load(); return w >= 0 && now
 // expire ends the operation if its deadline has passed.
 func (c *waitCtx) expire(now int64) {
 	if w := c.word.Load(); w >= 0 && now >= w {
-		c.end(w, true)
+		c.end(w, expired)
 	}
 }
 
@@ -84,26 +103,26 @@ func (c *waitCtx) expire(now int64) {
 func (c *waitCtx) halt(spare bool) {
 	c.halted.Store(true)
 	if w := c.word.Load(); w >= 0 && !spare {
-		c.end(w, false)
+		c.end(w, stopped)
 	}
 }
 
 // interrupt ends the operation that is under way, if there is one.
 func (c *waitCtx) interrupt() {
 	if w := c.word.Load(); w >= 0 {
-		c.end(w, false)
+		c.end(w, interrupted)
 	}
 }
 
-func (c *waitCtx) end(w int64, expired bool) {
+func (c *waitCtx) end(w int64, why ending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.word.CompareAndSwap(w, ended) {
 		return
 	}
-	c.expired = expired
+	c.why = why
 	cause := context.Canceled
-	if expired {
+	if why == expired {
 		cause = context.DeadlineExceeded
 	}
 	c.cancel(cause)

@@ -10,25 +10,24 @@ import (
 func TestWaitCtx(t *testing.T) {
 	c := newWaitCtx()
 	for name, x := range map[string]struct {
-		end             func()
-		expired, halted bool
+		end  func()
+		want ending
 	}{
-		"nothing":  {func() {}, false, false},
-		"too soon": {func() { c.expire(99) }, false, false},
-		"time-out": {func() { c.expire(100) }, true, false},
-		"other":    {c.interrupt, false, true},
+		"nothing":   {func() {}, notEnded},
+		"too soon":  {func() { c.expire(99) }, notEnded},
+		"time-out":  {func() { c.expire(100) }, expired},
+		"interrupt": {c.interrupt, interrupted},
 	} {
 		ctx, ok := c.begin(100, false)
 		if !ok || ctx.Err() != nil {
 			t.Fatalf("%s: begin: %v, %v", name, ok, ctx.Err())
 		}
 		x.end()
-		if (ctx.Err() != nil) != (x.expired || x.halted) {
+		if (ctx.Err() != nil) != (x.want != notEnded) {
 			t.Errorf("%s: the context's error is %v", name, ctx.Err())
 		}
-		expired, halted := c.finish()
-		if expired != x.expired || halted != x.halted {
-			t.Errorf("%s: got expired %v, halted %v, want %v, %v", name, expired, halted, x.expired, x.halted)
+		if got := c.finish(); got != x.want {
+			t.Errorf("%s: got %v, want %v", name, got, x.want)
 		}
 		c.expire(1000) // nothing is under way
 		if ctx, ok := c.begin(2000, false); !ok || ctx.Err() != nil {
@@ -42,6 +41,12 @@ func TestWaitCtx(t *testing.T) {
 		t.Error("halt ended an operation that it was to spare")
 	}
 	c.finish()
+	other := newWaitCtx()
+	ctx, _ = other.begin(100, false)
+	other.halt(false)
+	if why := other.finish(); ctx.Err() == nil || why != stopped {
+		t.Errorf("after halt: %v, ended by %v", ctx.Err(), why)
+	}
 	if _, ok := c.begin(100, false); ok {
 		t.Error("an operation began after the halt")
 	}
@@ -75,8 +80,8 @@ func TestWaitCtxRace(t *testing.T) {
 		if !due && ctx.Err() != nil {
 			t.Fatalf("operation %d began with a context that had ended", i)
 		}
-		if expired, halted := c.finish(); halted || expired && !due {
-			t.Fatalf("operation %d: expired %v, halted %v", i, expired, halted)
+		if why := c.finish(); why != notEnded && (why != expired || !due) {
+			t.Fatalf("operation %d: ended by %v", i, why)
 		}
 	}
 	close(stop)

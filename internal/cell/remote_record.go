@@ -30,7 +30,9 @@ func (r *remote) record(from, to edge) *results.Sample {
 		if r.c.spec.Ops > 0 {
 			s.PerWorkerNS = append(s.PerWorkerNS, max(0, w.left-r.warmEnd))
 		}
-		began = max(began, w.began)
+		if r.c.spec.Ops > 0 {
+			began = max(began, w.began)
+		}
 	}
 	s.Ops = all.ops
 	s.ThroughputOps = float64(s.Ops) / float64(s.ElapsedNS) * 1e9
@@ -39,8 +41,12 @@ func (r *remote) record(from, to edge) *results.Sample {
 	s.GCCount, s.Mallocs = to.heap.collections-from.heap.collections, to.heap.mallocs-from.heap.mallocs
 	s.Fairness = results.FairnessOf(s.PerWorkerOps)
 	s.TryFailed, s.BacklogOps, s.OfferedOps = all.tryFailed, all.backlog, r.c.spec.Load.RateOps
-	if len(r.workers) > 1 && r.c.spec.Ops > 0 { // with a duration all are there from the start to the stop
-		pct := 100 * float64(max(0, slices.Min(last)-began)) / float64(s.ElapsedNS)
+	if len(r.workers)*r.c.spec.Clients > 1 {
+		until := end
+		if r.c.spec.Ops > 0 {
+			until = slices.Min(last)
+		}
+		pct := 100 * float64(max(0, until-max(began, r.began))) / float64(s.ElapsedNS)
 		s.OverlapPct = &pct
 	}
 	x := &results.Remote{
@@ -56,13 +62,11 @@ func (r *remote) record(from, to edge) *results.Sample {
 	if s.Ops > 0 {
 		s.WallNSPerOp = float64(s.ElapsedNS) / float64(s.Ops)
 		s.CPUNSPerOp = float64(used.cpuNS) / float64(s.Ops)
-		if !r.c.info.Control {
-			x.Commands = by(to.commands-from.commands, s.Ops)
-			x.RoundTrips = by(all.trips, all.got)
-			if all.attempts > 0 {
-				x.Attempts = by(all.attempts, all.got)
-			}
-		}
+	}
+	x.ClientCPUNS = used.cpuNS
+	if !r.c.info.Control {
+		x.CommandsSum, x.TripsSum, x.AttemptsSum, x.AcquiredSum = to.commands-from.commands, all.trips, all.attempts, all.got
+		x.Means(s.Ops)
 	}
 	if all.arrivals > 0 && len(r.workers)*r.c.spec.Clients > 1 {
 		pct := 100 * float64(all.contended) / float64(all.arrivals)
@@ -95,15 +99,6 @@ func (r *remote) record(from, to edge) *results.Sample {
 		s.Flags = append(s.Flags, results.FlagErrors+": "+all.lastError)
 	}
 	return s
-}
-
-// by is n by acquisitions; nil without any.
-func by(n, acquisitions int64) *float64 {
-	if acquisitions == 0 {
-		return nil
-	}
-	v := float64(n) / float64(acquisitions)
-	return &v
 }
 
 // add merges another worker's counts into c.
@@ -142,6 +137,12 @@ func (r *remote) doubt(s *results.Sample) {
 	all := s.Ops + x.Timeouts + x.GaveUp
 	if n := x.Timeouts + x.GaveUp; n > 0 {
 		flag(results.FlagTimeouts, "%d of %d operations got no lock in time", n, all)
+	}
+	if s.GCCount > 0 {
+		flag(results.FlagGC, "%d collections inside the interval", s.GCCount)
+	}
+	if x.StaleHolders > 0 {
+		flag(results.FlagStale, "%d times a holder was still inside after its lease was over when the next one came", x.StaleHolders)
 	}
 	if x.Fallbacks > 0 {
 		flag(results.FlagFallback, "%d sections ran without the lock", x.Fallbacks)

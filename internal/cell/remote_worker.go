@@ -187,9 +187,9 @@ func (w *rworker) operation(start, planned int64) {
 			w.count.contended++
 		}
 	}
-	l, g := w.acquire(key, kind, from, false)
-	if l == nil {
-		if g == noLock && w.r.r.OnTimeout == OnTimeoutFallback && kind == loop.OpLock {
+	g, refusal := w.acquire(key, kind, from, false)
+	if g == nil {
+		if refusal == noLock && w.r.r.OnTimeout == OnTimeoutFallback && kind == loop.OpLock {
 			w.wait(w.t.Section[w.n%len(w.t.Section)], nil)
 			if w.measured(clock.Shared()) {
 				w.count.fallbacks++
@@ -197,12 +197,11 @@ func (w *rworker) operation(start, planned int64) {
 		}
 		return
 	}
-	extra := w.reenter(key)
-	done := w.section(key, l)
-	ok := w.release(l, extra)
+	applied := w.section(key, g)
+	released := w.release(g)
 	w.r.arena.Free(key)
 	if w.r.c.info.Kind == lock.KindGuarded {
-		w.settle(key, 1, ok, done)
+		w.settle(key, 1, released, applied)
 	}
 }
 
@@ -233,14 +232,18 @@ func (w *rworker) acquire(key int, kind loop.Kind, from int64, second bool) (*gr
 			w.open(from)
 			return nil, halted
 		}
+		ctx = &withDeadline{ctx, w.r.local(called + limit)}
 		trace := lock.NewTrace()
 		w.r.arena.Waiting(w.id, key)
 		l, err := w.r.leaser.Acquire(lock.WithTrace(ctx, trace), w.r.keys[key], o)
-		expired, stopped := w.ctx.finish()
+		why := w.ctx.finish()
 		now := clock.Shared()
 		if err == nil {
 			w.r.arena.Waiting(w.id, -1)
 			w.bad = 0
+			if now >= w.r.stopAt { // a transfer's, which the stop does not cut off
+				w.open(from)
+			}
 			if w.measured(now) {
 				w.count.acquire.Record(now-from, 1)
 				w.count.got++
@@ -249,13 +252,13 @@ func (w *rworker) acquire(key int, kind loop.Kind, from int64, second bool) (*gr
 			}
 			return &grant{Lease: l, trace: trace, called: called}, noLock
 		}
-		again, why := w.refused(err, kind, expired, stopped, now)
+		again, refusal := w.refused(err, kind, why, now)
 		w.r.arena.Waiting(w.id, -1)
 		if !again {
-			if why == halted {
+			if refusal == halted {
 				w.open(from)
 			}
-			return nil, why
+			return nil, refusal
 		}
 	}
 }
@@ -275,7 +278,7 @@ func (w *rworker) open(from int64) {
 }
 
 // refused counts an acquisition that brought no lock.
-func (w *rworker) refused(err error, kind loop.Kind, expired, stopped bool, now int64) (again bool, why refusal) {
+func (w *rworker) refused(err error, kind loop.Kind, ended ending, now int64) (again bool, why refusal) {
 	c := &w.count
 	in := w.measured(now)
 	add := func(p *int64) {
@@ -284,15 +287,17 @@ func (w *rworker) refused(err error, kind loop.Kind, expired, stopped bool, now 
 		}
 	}
 	switch {
-	case stopped:
+	case ended == stopped:
 		return false, halted
+	case ended == interrupted: // by its worker, who counts why
+		return false, noLock
 	case kind == loop.OpTry && errors.Is(err, lock.ErrNotAcquired):
 		add(&c.tryFailed)
 		return false, noLock
 	case errors.Is(err, lock.ErrDeadlock):
 		c.deadServer++ // deadlocks are counted whenever they end
 		return false, noLock
-	case expired:
+	case ended == expired:
 		add(&c.timeouts)
 		if w.circle.Swap(false) {
 			c.deadTimeout++
@@ -335,18 +340,36 @@ func (w *rworker) failing(err error, now int64) refusal {
 	return failing
 }
 
-// section claims the key, works, and gives the claim up. It reports whether the
-// guarded write, if there is one, was made.
-func (w *rworker) section(key int, g *grant) error {
+// section claims the key, works, and gives the claim up. What was acquired inside is
+// released inside, so that a lock which its first release frees is seen to be free. It returns
+// the error of the guarded write, if there is one.
+func (w *rworker) section(key int, g *grant) (applied error) {
 	e := w.enter(key, g)
-	var err error
 	if w.r.c.info.Kind == lock.KindGuarded {
-		err = w.apply(g, 1)
+		applied = w.apply(g, 1)
 	}
 	w.touch(key)
+	for _, l := range w.reenter(key) {
+		if err := l.Release(context.Background()); err != nil && !errors.Is(err, lock.ErrNotHeld) {
+			w.count.lastError = err.Error()
+			w.count.errors++
+		}
+	}
 	w.wait(w.t.Section[w.n%len(w.t.Section)], g)
-	w.exit(key, e)
-	return err
+	if w.proving(e.At) {
+		w.r.careful(g, time.Now().Add(provingHold), w.r.stop)
+	}
+	w.exit(key, e, g)
+	return applied
+}
+
+// In the first half of the warm-up claims are held for longer than a round trip, which is
+// what an empty section of a measured operation is not: two holders then meet.
+const provingHold = time.Millisecond
+
+// proving reports whether a section that was entered at an instant is one of these.
+func (w *rworker) proving(at int64) bool {
+	return at < w.r.start+w.r.c.spec.WarmupNS/2 && w.r.arena.Workers() > 1 && !w.r.c.spec.Load.Own
 }
 
 // enter claims the key and takes the handoff's figures.
@@ -355,32 +378,24 @@ func (w *rworker) enter(key int, g *grant) claims.Entry {
 	e := w.r.arena.Enter(w.id, key, token, has)
 	if e.Releaser >= 0 && e.Releaser != w.id && e.Released > g.called && w.measured(e.At) {
 		w.count.handoff.Record(e.At-e.Released, 1)
-		// A stamp of the shared clock as a time of this process.
-		at := w.r.base.Add(time.Duration(e.Released - w.r.baseShared))
-		n := int64(g.trace.TripsSince(at)) + e.ReleaseTrips
+		n := int64(g.trace.TripsSince(w.r.local(e.Released))) + e.ReleaseTrips
 		w.count.handoffTrips[min(n, results.MaxHandoffTrips)]++
 	}
 	return e
 }
 
 // exit gives the claim up and takes the section's length.
-func (w *rworker) exit(key int, e claims.Entry) {
+func (w *rworker) exit(key int, e claims.Entry, g *grant) {
 	w.r.arena.SetReleaseTrips(key, w.releaseTrips)
-	at := w.r.arena.Exit(w.id, key, e)
-	if w.measured(at) {
+	at := w.r.arena.Exit(w.id, key, e, w.r.overSince(g))
+	if w.measured(at) && !w.proving(e.At) {
 		w.count.inside.Record(at-e.At, 1)
 		w.count.insideNS.add(at-e.At, 1)
 	}
 }
 
-// release gives a lease back, and those got by reentering, and reports its error. It
-// counts the operation.
-func (w *rworker) release(g *grant, extra []lock.Lease) error {
-	for i := len(extra) - 1; i >= 0; i-- {
-		if err := extra[i].Release(context.Background()); err != nil && !errors.Is(err, lock.ErrNotHeld) {
-			w.count.lastError = err.Error()
-		}
-	}
+// release gives a lease back and reports its error. It counts the operation.
+func (w *rworker) release(g *grant) error {
 	before := clock.Shared()
 	trace := lock.NewTrace()
 	// No deadline of ours: the lock bounds its release by the TTL.
@@ -438,8 +453,27 @@ func (w *rworker) wait(units uint32, g *grant) {
 }
 
 // margin is how long before its lease ends a careful holder leaves: it is not woken at
-// once, and the next holder may be let in at that very instant.
-func (r *remote) margin() time.Duration { return time.Duration(r.r.TTLNS) / 10 }
+// once, and the next holder may be let in at that very instant. A busy machine wakes
+// sleepers some milliseconds late.
+func (r *remote) margin() time.Duration {
+	ttl := time.Duration(r.r.TTLNS)
+	return min(ttl/2, max(ttl/10, 20*time.Millisecond))
+}
+
+// local is an instant of the shared clock as a time of this process.
+func (r *remote) local(at int64) time.Time { return r.base.Add(time.Duration(at - r.baseShared)) }
+
+// overSince returns since when a lease is over, on the shared clock, by its own deadline
+// or because it was lost; 0: it is not.
+func (r *remote) overSince(g *grant) int64 {
+	if deadline, ok := g.ValidUntil(); ok && time.Until(deadline) <= 0 {
+		return r.baseShared + int64(deadline.Sub(r.base))
+	}
+	if isLost(g) { // it is not known since when: whoever is inside was let in after that
+		return 1
+	}
+	return 0
+}
 
 // careful waits until an instant, or until quit, or until the lease of g is about to end
 // or is lost; it reports whether that was why.
@@ -491,8 +525,15 @@ func (w *rworker) halt() { w.ctx.halt(w.pairs != nil) }
 // expire is called by the goroutine of the time-outs. Who waits for whom is looked at
 // before the wait is ended, because its end dissolves the circle.
 func (w *rworker) expire(now int64) {
-	if k := w.second.Load(); k > 0 && w.ctx.due(now) && w.r.arena.Cycle(w.id, int(k-1)) != nil {
+	if k := w.second.Load(); k > 0 && w.ctx.due(now) && w.inCircle(int(k-1)) {
 		w.circle.Store(true)
 	}
 	w.ctx.expire(now)
+}
+
+// inCircle reports whether the worker, which waits for a key, is in a circle of waiters
+// that nobody has reported yet.
+func (w *rworker) inCircle(key int) bool {
+	members, id := w.r.arena.Cycle(w.id, key)
+	return members != nil && w.r.arena.Report(id)
 }

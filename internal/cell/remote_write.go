@@ -44,11 +44,12 @@ func (w *rworker) update(key int, from int64) {
 		return
 	}
 	trace := lock.NewTrace()
+	ctx = &withDeadline{ctx, w.r.local(called + w.r.r.AcquireTimeoutNS)}
 	attempts, err := w.r.opt.Update(lock.WithTrace(ctx, trace), w.r.keys[key], func(v int64) int64 {
 		w.wait(w.t.Section[w.n%len(w.t.Section)], nil)
 		return v + 1
 	})
-	expired, stopped := w.ctx.finish()
+	why := w.ctx.finish()
 	now := clock.Shared()
 	switch {
 	case err == nil:
@@ -71,9 +72,9 @@ func (w *rworker) update(key int, from int64) {
 			w.count.contended++
 		}
 	case err == nil:
-	case stopped:
+	case why == stopped:
 		w.open(from)
-	case expired && in:
+	case why == expired && in:
 		w.count.timeouts++
 	case errors.Is(err, lock.ErrNotAcquired) && in:
 		w.count.gaveUp++
@@ -116,7 +117,7 @@ func (w *rworker) transfer(pair [2]int, from int64) {
 	}
 	defer w.r.arena.Free(first)
 	if b == nil {
-		w.exit(first, ea)
+		w.exit(first, ea, a)
 		w.giveBack(a)
 		return
 	}
@@ -131,10 +132,10 @@ func (w *rworker) transfer(pair [2]int, from int64) {
 		w.r.arena.Move(pair[0], pair[1], amount)
 	}
 	w.wait(w.t.Section[w.n%len(w.t.Section)]/2, a)
-	w.exit(second, eb)
-	w.exit(first, ea)
+	w.exit(second, eb, b)
+	w.exit(first, ea, a)
 	errB := w.giveBack(b)
-	errA := w.release(a, nil)
+	errA := w.release(a)
 	if guarded {
 		// The leases are of one owner and so of one transaction: the last release
 		// commits both writes.
@@ -171,7 +172,7 @@ func (w *rworker) watch(a *grant, second int) (deadlocked func() bool) {
 			out <- false
 			return
 		}
-		circle := w.r.arena.Cycle(w.id, second) != nil
+		circle := w.inCircle(second)
 		w.ctx.interrupt()
 		out <- circle
 	}()

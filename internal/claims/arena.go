@@ -7,7 +7,12 @@
 //
 //	free --Enter: CAS 0 -> worker+1--> claimed by the worker
 //	claimed --Exit: CAS worker+1 -> 0--> free
-//	claimed --Enter of another worker: the CAS fails--> an overlap, counted and kept
+//	claimed --Enter of another worker: the CAS fails--> contested
+//	contested --Exit of the first, whose lease was valid then--> an overlap: two were granted
+//	contested --Exit of the first, whose lease was over then--> a stale holder: it stayed too long
+//
+// Only the first is the lock's fault. A contested claim whose holder does not leave any more counts as
+// an overlap.
 //
 // All words that several workers write are written with sequentially consistent
 // atomics: a claim costs some 100 ns of a network round trip, and needs no finer
@@ -48,13 +53,16 @@ type Key struct {
 	releaser    atomic.Int64  // worker+1 of the latest Exit
 	releaseTrip atomic.Int64  // round trips that the latest release took, see SetReleaseTrips
 	sections    atomic.Int64  // Exits
-	token       atomic.Uint64 // largest fencing token seen
-	overlaps    atomic.Int64
+	token       atomic.Uint64 // largest fencing token seen, plus 1; 0: none
+	overlaps    atomic.Int64  // claims that began while another holder's lease was valid
+	pending     atomic.Int64  // claims that began while another's stood, which has not said yet whether its lease was valid
+	contested   atomic.Int64  // stamp of the first of these
+	stale       atomic.Int64  // claims that began while another's stood whose lease was over
 	regressions atomic.Int64
 	acked       atomic.Int64 // sum of deltas that the service acknowledged
 	unknown     atomic.Int64 // sum of absolute deltas of which nobody knows
 	busy        atomic.Int64 // holders, from the claim until the release has returned
-	_           [4]int64
+	_           [1]int64
 	counter     int64 // plain: what the lock protects
 	balance     int64 // plain: of transfers
 	_           [14]int64
@@ -80,9 +88,14 @@ type header struct {
 	magic, version         uint64
 	keys, workers, perLine uint64
 	finished               atomic.Int64 // clients that have done their last section
-	violations             atomic.Int64
-	_                      [57]uint64
+	nextCycle              atomic.Uint64
+	cycles                 [maxCycles]atomic.Uint64 // ids of the latest circles of waiters, see Report
+	_                      [25]uint64
 }
+
+// maxCycles is how many circles of waiters are remembered, to count each once. Its members
+// see it within a tick of the time-outs.
+const maxCycles = 32
 
 // Arena is the mapping.
 type Arena struct {

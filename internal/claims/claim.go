@@ -27,9 +27,11 @@ func (a *Arena) Enter(worker, key int, token uint64, hasToken bool) Entry {
 		e.Overlap = int(k.owner.Load()) - 1
 		if e.Overlap < 0 { // it has just left, after we were granted: that is an overlap all the same
 			e.Overlap = int(k.releaser.Load()) - 1
+			k.overlaps.Add(1)
+		} else {
+			k.contested.CompareAndSwap(0, clock.Shared())
+			k.pending.Add(1)
 		}
-		k.overlaps.Add(1)
-		a.h.violations.Add(1)
 	}
 	e.At = clock.Shared()
 	k.since.Store(e.At)
@@ -37,13 +39,12 @@ func (a *Arena) Enter(worker, key int, token uint64, hasToken bool) Entry {
 	if hasToken {
 		for {
 			last := k.token.Load()
-			if token <= last {
+			if token+1 <= last {
 				e.Regressed = true
 				k.regressions.Add(1)
-				a.h.violations.Add(1)
 				break
 			}
-			if k.token.CompareAndSwap(last, token) {
+			if k.token.CompareAndSwap(last, token+1) {
 				break
 			}
 		}
@@ -56,9 +57,20 @@ func (a *Arena) Enter(worker, key int, token uint64, hasToken bool) Entry {
 	return e
 }
 
-// Exit gives the claim up, before the release is sent, and returns its stamp.
-func (a *Arena) Exit(worker, key int, e Entry) int64 {
+// Exit gives the claim up, before the release is sent, and returns its stamp. over says
+// since when the worker's lease was over, 0: it is not. A claim of another worker that began
+// before that is an overlap, a later one makes this worker a stale holder.
+func (a *Arena) Exit(worker, key int, e Entry, over int64) int64 {
 	k := &a.keys[key]
+	if k.owner.Load() == uint64(worker)+1 {
+		if n := k.pending.Swap(0); n > 0 {
+			if since := k.contested.Swap(0); over != 0 && since >= over {
+				k.stale.Add(n)
+			} else {
+				k.overlaps.Add(n)
+			}
+		}
+	}
 	k.counter = e.counter + 1 // read at the entry, written at the exit: the section's length apart
 	k.sections.Add(1)
 	at := clock.Shared()
@@ -92,44 +104,69 @@ func (a *Arena) SetReleaseTrips(key int, n int64) { a.keys[key].releaseTrip.Stor
 func (a *Arena) Waiting(worker, key int) { a.slots[worker].waits.Store(uint64(key + 1)) }
 
 // Cycle follows who waits for whom, from a worker that waits for a key, and returns
-// the workers of the cycle that it is in; nil if there is none. The words are read
-// one after the other, so that a cycle of workers that do not wait at the same
+// the workers of the circle that it is in, and the circle's id; nil if there is none. The words are
+// read one after the other, so that a circle of workers that do not wait at the same
 // time is possible in principle; it is read twice and must be the same.
-func (a *Arena) Cycle(worker, key int) []int {
-	first := a.cycle(worker, key)
+func (a *Arena) Cycle(worker, key int) (members []int, id uint64) {
+	first, id := a.cycle(worker, key)
 	if first == nil {
-		return nil
+		return nil, 0
 	}
-	again := a.cycle(worker, key)
-	if len(again) != len(first) {
-		return nil
+	again, same := a.cycle(worker, key)
+	if len(again) != len(first) || same != id {
+		return nil, 0
 	}
-	for i := range first {
-		if first[i] != again[i] {
-			return nil
-		}
-	}
-	return first
+	return first, id
 }
 
-func (a *Arena) cycle(worker, key int) []int {
-	path := []int{worker}
+// cycle's id is a sum over its members, so that each of them comes to the same: of the key that
+// each waits for, and since when that is held.
+func (a *Arena) cycle(worker, key int) (path []int, id uint64) {
+	path = []int{worker}
 	for len(path) <= len(a.slots) {
-		holder := int(a.keys[key].owner.Load()) - 1
+		k := &a.keys[key]
+		holder := int(k.owner.Load()) - 1
+		id += mix(uint64(key)<<32 ^ uint64(k.since.Load()))
 		switch {
 		case holder == worker && len(path) > 1:
-			return path
+			return path, id
 		case holder < 0 || holder >= len(a.slots) || holder == worker:
-			return nil
+			return nil, 0
 		}
 		path = append(path, holder)
 		w := int(a.slots[holder].waits.Load()) - 1
 		if w < 0 || w >= len(a.keys) {
-			return nil
+			return nil, 0
 		}
 		key = w
 	}
-	return nil
+	return nil, 0
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Report notes a circle and returns false if one of its members has done so before.
+func (a *Arena) Report(id uint64) bool {
+	for i := range a.h.cycles {
+		if a.h.cycles[i].Load() == id {
+			return false
+		}
+	}
+	slot := &a.h.cycles[a.h.nextCycle.Add(1)%maxCycles]
+	for {
+		old := slot.Load()
+		if old == id {
+			return false
+		}
+		if slot.CompareAndSwap(old, id) {
+			return true
+		}
+	}
 }
 
 // Move moves an amount between two keys' balances, which their locks protect. It is
@@ -153,11 +190,18 @@ func (a *Arena) Finish() { a.h.finished.Add(1) }
 // Finished is how many clients have finished.
 func (a *Arena) Finished() int { return int(a.h.finished.Load()) }
 
-// Audit is what is wrong with a key, and with the sum of the balances.
+// Audit is what is wrong with the keys and with the sum of the balances.
 type Audit struct {
 	Overlaps, Regressions int64
-	LostUpdates           int64 // sections beyond those that the plain counter has
+	// Stale is how often a holder whose lease was over was still inside when the next one came.
+	Stale int64
+	// LostUpdates are sections beyond those that the plain counters have, and money that is
+	// lost; of keys without a stale holder, who damages them without a fault of the lock.
+	LostUpdates int64
 }
+
+// Violations is the lock's faults.
+func (a Audit) Violations() int64 { return a.Overlaps + a.Regressions + a.LostUpdates }
 
 // Audit sums up all keys. It is for after the last exit.
 func (a *Arena) Audit() Audit {
@@ -165,14 +209,15 @@ func (a *Arena) Audit() Audit {
 	balance := int64(0)
 	for i := range a.keys {
 		k := &a.keys[i]
-		out.Overlaps += k.overlaps.Load()
+		out.Overlaps += k.overlaps.Load() + k.pending.Load()
 		out.Regressions += k.regressions.Load()
-		if d := k.sections.Load() - k.counter; d != 0 {
+		out.Stale += k.stale.Load()
+		if d := k.sections.Load() - k.counter; d != 0 && k.stale.Load() == 0 {
 			out.LostUpdates += max(d, -d)
 		}
 		balance += k.balance
 	}
-	if d := balance - Initial*int64(len(a.keys)); d != 0 {
+	if d := balance - Initial*int64(len(a.keys)); d != 0 && out.Stale == 0 {
 		out.LostUpdates += max(d, -d)
 	}
 	return out

@@ -91,6 +91,9 @@ func merge(in []*results.Sample) (*results.Sample, error) {
 		return nil, err
 	}
 	m.Remote, err = mergeRemote(in, m.Ops)
+	if m.Remote != nil && m.Ops > 0 { // of clients that got nothing, too
+		m.CPUNSPerOp = float64(m.Remote.ClientCPUNS) / float64(m.Ops)
+	}
 	return &m, err
 }
 

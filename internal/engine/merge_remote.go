@@ -34,7 +34,8 @@ func mergeRemote(in []*results.Sample, ops int64) (*results.Remote, error) {
 			{&m.Unknown, &r.Unknown}, {&m.Errors, &r.Errors}, {&m.LostLeases, &r.LostLeases}, {&m.Orphans, &r.Orphans},
 			{&m.Renewals, &r.Renewals}, {&m.Acknowledged, &r.Acknowledged}, {&m.UnknownWrite, &r.UnknownWrite},
 			{&m.DeadlockTTL, &r.DeadlockTTL}, {&m.DeadlockTimeout, &r.DeadlockTimeout}, {&m.DeadlockServer, &r.DeadlockServer},
-			{&m.Overlaps, &r.Overlaps}, {&m.LostUpdates, &r.LostUpdates}, {&m.TokenRegressions, &r.TokenRegressions}, {&m.Damage, &r.Damage},
+			{&m.StaleHolders, &r.StaleHolders}, {&m.CommandsSum, &r.CommandsSum}, {&m.TripsSum, &r.TripsSum},
+			{&m.AttemptsSum, &r.AttemptsSum}, {&m.AcquiredSum, &r.AcquiredSum}, {&m.ClientCPUNS, &r.ClientCPUNS}, {&m.Overlaps, &r.Overlaps}, {&m.LostUpdates, &r.LostUpdates}, {&m.TokenRegressions, &r.TokenRegressions}, {&m.Damage, &r.Damage},
 		} {
 			*p.to += *p.from
 		}
@@ -47,23 +48,6 @@ func mergeRemote(in []*results.Sample, ops int64) (*results.Remote, error) {
 	if m.HandoffTrips != nil {
 		m.HandoffTripCounts = counts
 	}
-	// Means by acquisition: each child's, with the weight of its acquisitions. One
-	// that had none has its requests in none of them.
-	mean := func(of func(*results.Remote) *float64) *float64 {
-		sum, have := 0.0, false
-		for _, s := range in {
-			if v := of(s.Remote); v != nil {
-				sum, have = sum+*v*float64(s.Ops), true
-			}
-		}
-		if !have || ops == 0 {
-			return nil
-		}
-		v := sum / float64(ops)
-		return &v
-	}
-	m.RoundTrips = mean(func(r *results.Remote) *float64 { return r.RoundTrips })
-	m.Commands = mean(func(r *results.Remote) *float64 { return r.Commands })
-	m.Attempts = mean(func(r *results.Remote) *float64 { return r.Attempts })
+	m.Means(ops)
 	return &m, nil
 }
