@@ -304,6 +304,8 @@ func (c *child) report(s *results.Sample, err error) int {
 	}
 	var hang *hangError
 	switch {
+	case errors.As(err, new(errSkip)):
+		s.Outcome, s.Reason = results.OutcomeSkipped, err.Error()
 	case errors.As(err, &hang):
 		s.Outcome, s.Reason = results.OutcomeHang, err.Error()
 	case err != nil:

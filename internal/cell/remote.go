@@ -39,7 +39,9 @@ type Remote struct {
 	Wait             lock.WaitPolicy `json:"wait"`
 	AcquireTimeoutNS int64           `json:"acquire_timeout_ns"`
 	OnTimeout        string          `json:"on_timeout"`
-	Depth            int             `json:"depth"` // >= 1: acquisitions of the same owner in each other
+	// CheckTTL says that nobody knows yet whether the servers grant the TTL: client 0 asks.
+	CheckTTL bool `json:"check_ttl,omitempty"`
+	Depth    int  `json:"depth"` // >= 1: acquisitions of the same owner in each other
 }
 
 // Validate returns what is wrong with the part of a spec, or nil.
@@ -82,6 +84,7 @@ type remote struct {
 	baseShared             int64
 
 	workers []*rworker
+	open    bool // the staged meeting let two in
 	failed  atomic.Pointer[error]
 	hot     atomic.Int64 // operations so far, for the hang guard
 }
@@ -134,8 +137,63 @@ func (c *child) setUpRemote() error {
 			return errors.Join(fmt.Errorf("prepare %s: %w", c.info.Name, err), r.client.Close())
 		}
 	}
+	if c.spec.Client == 0 {
+		if err := r.ready(ctx); err != nil {
+			return errors.Join(err, r.client.Close())
+		}
+	}
 	for i := range c.spec.Workers {
 		r.workers = append(r.workers, newRworker(r, i))
+	}
+	return nil
+}
+
+// errSkip is a cell that cannot be run as asked.
+type errSkip struct{ error }
+
+// ready looks at the TTL, and at exclusion where no other worker ever will.
+func (r *remote) ready(ctx context.Context) error {
+	if m, ok := r.client.(lock.MinTTL); ok && r.r.CheckTTL && r.c.info.Remote.Expires {
+		least, err := m.MinTTL(ctx)
+		if err != nil {
+			return fmt.Errorf("ask for the shortest TTL: %w", err)
+		}
+		if ttl := time.Duration(r.r.TTLNS); ttl < least {
+			return errSkip{fmt.Errorf("ttl %v: the server grants no less than %v: use --ttl %v or more", ttl, least, least)}
+		}
+	}
+	if r.leaser == nil || r.c.info.Control || r.arena.Workers() > 1 && !r.c.spec.Load.Own {
+		return nil
+	}
+	return r.stage(ctx)
+}
+
+// stage is for cells in which no two workers want the same key: while one owner holds a key,
+// another must not get it, and then must. Its key is none of the cell's.
+func (r *remote) stage(ctx context.Context) error {
+	const key = "staged"
+	if p, ok := r.client.(lock.Preparer); ok {
+		if err := p.Prepare(ctx, []string{key}); err != nil {
+			return fmt.Errorf("prepare %s: %w", key, err)
+		}
+	}
+	o := lock.AcquireOptions{TTL: time.Duration(r.r.TTLNS), Renew: r.r.Renew, Fence: r.r.Fence, Wait: r.r.Wait}
+	held, err := r.leaser.Acquire(ctx, key, o)
+	if err != nil {
+		return fmt.Errorf("acquire %s: %w", key, err)
+	}
+	o.Try = true
+	second, err := r.leaser.Acquire(ctx, key, o)
+	if err == nil {
+		r.open = !isLost(&grant{Lease: held})
+		err = second.Release(ctx)
+	}
+	// An answer that is not known proves nothing either way.
+	if err != nil && !errors.Is(err, lock.ErrNotAcquired) && !errors.Is(err, lock.ErrNotHeld) && !errors.Is(err, lock.ErrUnknown) {
+		return errors.Join(fmt.Errorf("try %s: %w", key, err), held.Release(ctx))
+	}
+	if err := held.Release(ctx); err != nil && !r.open {
+		return fmt.Errorf("release %s: %w", key, err)
 	}
 	return nil
 }
@@ -330,6 +388,11 @@ func (r *remote) audit(s *results.Sample) error {
 			return fmt.Errorf("%d of %d clients did their last section: nothing can be judged", r.arena.Finished(), r.c.spec.Clients)
 		}
 		time.Sleep(time.Millisecond)
+	}
+	if r.open {
+		s.Outcome, s.Violations, s.Remote.Overlaps = results.OutcomeViolation, 1, 1
+		s.Reason = "while one owner held a key, another was granted it"
+		return nil
 	}
 	if r.c.info.Kind == lock.KindLease {
 		a := r.arena.Audit()

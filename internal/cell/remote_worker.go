@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"lockbench/internal/claims"
@@ -113,6 +115,9 @@ func (w *rworker) main() {
 		}
 		rested = clock.Shared()
 	}
+	if w.bad != 0 && clock.Shared()-w.bad > int64(failEnd) {
+		w.r.fail(fmt.Errorf("nothing but failures until the end: %s", w.count.lastError))
+	}
 	if len(w.t.GapsNS) > 0 {
 		w.backlog()
 	}
@@ -191,9 +196,6 @@ func (w *rworker) operation(start, planned int64) {
 	if g == nil {
 		if refusal == noLock && w.r.r.OnTimeout == OnTimeoutFallback && kind == loop.OpLock {
 			w.wait(w.t.Section[w.n%len(w.t.Section)], nil)
-			if w.measured(clock.Shared()) {
-				w.count.fallbacks++
-			}
 		}
 		return
 	}
@@ -297,6 +299,9 @@ func (w *rworker) refused(err error, kind loop.Kind, ended ending, now int64) (a
 	case errors.Is(err, lock.ErrDeadlock):
 		c.deadServer++ // deadlocks are counted whenever they end
 		return false, noLock
+	case unreachable(err):
+		add(&c.errors)
+		return false, w.failing(err, now)
 	case ended == expired:
 		add(&c.timeouts)
 		if w.circle.Swap(false) {
@@ -313,6 +318,9 @@ func (w *rworker) refused(err error, kind loop.Kind, ended ending, now int64) (a
 	}
 	w.bad = 0
 	again = w.r.r.OnTimeout == OnTimeoutRetry && kind == loop.OpLock && w.second.Load() == 0 && now < w.r.stopAt
+	if w.r.r.OnTimeout == OnTimeoutFallback && kind == loop.OpLock && w.pairs == nil {
+		add(&c.fallbacks) // the section follows
+	}
 	if again {
 		add(&c.retries)
 		w.r.hot.Add(1)
@@ -320,11 +328,22 @@ func (w *rworker) refused(err error, kind loop.Kind, ended ending, now int64) (a
 	return again, noLock
 }
 
+// unreachable reports whether an acquisition failed because a server did not answer, and
+// not because somebody else holds the lock: also where the lock rightly says that it surely does
+// not hold it.
+func unreachable(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 // Failures without a success: after failPause the next attempt, after failLimit the
 // repetition is over. A restart of a server is shorter.
 const (
 	failPause = 10 * time.Millisecond
-	failLimit = 4 * time.Second
+	failLimit = 2 * time.Second
+	// failEnd is how long before the stop failures must have begun for the repetition to have
+	// ended with a dead server.
+	failEnd = 200 * time.Millisecond
 )
 
 // failing ends the repetition when there are only failures.

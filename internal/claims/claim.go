@@ -223,6 +223,18 @@ func (a *Arena) Audit() Audit {
 	return out
 }
 
+// Settled is what is proved while a holder may still be inside, or died there: claims that
+// are contested and not decided are left out.
+func (a *Arena) Settled() Audit {
+	var out Audit
+	for i := range a.keys {
+		out.Overlaps += a.keys[i].overlaps.Load()
+		out.Regressions += a.keys[i].regressions.Load()
+		out.Stale += a.keys[i].stale.Load()
+	}
+	return out
+}
+
 // Written returns the sums of acknowledged deltas of a key and of those that are not
 // known.
 func (a *Arena) Written(key int) (acked, unknown int64) {

@@ -213,6 +213,7 @@ func (a *app) ab(ctx context.Context, f *pairedFlags, o runOptions, c compareFla
 		return &runtimeError{err}
 	}
 	p.show.finish()
+	a.gone(p.session.Runner)
 	a.conclude(p.sum)
 	if p.sum.Interrupted && p.sum.Done == 0 {
 		return nil // there is nothing to compare

@@ -38,7 +38,7 @@ func (a *app) backendsCmd() *cobra.Command {
 			if err != nil {
 				return &runtimeError{err}
 			}
-			_, err = fmt.Fprintf(a.env.Stdout, "%d containers and networks of dead runs removed\n", len(removed))
+			_, err = fmt.Fprintf(a.env.Stdout, "containers and networks of dead runs removed: %d\n", len(removed))
 			return err
 		}
 		for _, g := range given {
@@ -50,7 +50,7 @@ func (a *app) backendsCmd() *cobra.Command {
 			if err != nil {
 				return &runtimeError{fmt.Errorf("clean %s: %w", backends.Scrub(url), err)}
 			}
-			if _, err := fmt.Fprintf(a.env.Stdout, "%s: %d names removed\n", backends.Scrub(url), n); err != nil {
+			if _, err := fmt.Fprintf(a.env.Stdout, "%s: names removed: %d\n", backends.Scrub(url), n); err != nil {
 				return err
 			}
 		}

@@ -127,8 +127,19 @@ func (a *app) run(ctx context.Context, f *specFlags, o runOptions) (err error) {
 	if err := format.Write(a.env.Stdout, sink.builder.Report()); err != nil {
 		return &runtimeError{fmt.Errorf("print the report: %w", err)}
 	}
+	a.gone(r)
 	a.conclude(sum)
 	return nil
+}
+
+// gone says which servers went in mid-run.
+func (a *app) gone(r *engine.Runner) {
+	gone := r.Gone()
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		fmt.Fprintf(a.env.Stderr, "lockbench: error: %s: %s\n", name, results.Printable(strings.ReplaceAll(gone[name], "\n", "; ")))
+		fmt.Fprintln(a.env.Stderr, "lockbench: hint: was a server killed, or is the machine out of memory? Its rows are not to be trusted; run again")
+		a.code = exitcode.Runtime
+	}
 }
 
 // plan makes the plan that flags and file ask for. With engine.ErrNothing the plan

@@ -158,7 +158,11 @@ func (s *servers) At(t engine.Topology) (lock.Target, results.Remote) {
 	for _, k := range slices.Sorted(maps.Keys(f.Images)) {
 		images = append(images, f.Images[k])
 	}
-	return target, results.Remote{Service: f.Service, Topology: t.Name, Network: f.Network, ServerVersion: f.Version,
+	topology := t.Name
+	if f.Network == backends.NetworkGiven && f.Topology != "" { // what the URL says
+		topology = f.Topology
+	}
+	return target, results.Remote{Service: f.Service, Topology: topology, Network: f.Network, ServerVersion: f.Version,
 		Persistence: f.Persistence, Image: strings.Join(images, " ")}
 }
 

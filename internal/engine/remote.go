@@ -112,6 +112,23 @@ func (s Spec) validateRemote(m Machine) error {
 	return nil
 }
 
+// changed names an option that is not at its default; empty: none. Lengths are of
+// in-process cells, too.
+func (r RemoteSpec) changed() string {
+	d := DefaultRemote()
+	for name, differs := range map[string]bool{
+		"clients": !slices.Equal(r.Clients, d.Clients), "ttl": r.TTL != d.TTL, "renew": r.Renew != d.Renew, "fence": r.Fence != d.Fence,
+		"wait-min": r.WaitMin != d.WaitMin, "wait-max": r.WaitMax != d.WaitMax, "jitter": r.Jitter != d.Jitter,
+		"acquire-timeout": r.AcquireTimeout != d.AcquireTimeout, "on-timeout": r.OnTimeout != d.OnTimeout, "reentrant": r.Depth != d.Depth,
+		"network": r.Network != d.Network,
+	} {
+		if differs {
+			return name
+		}
+	}
+	return ""
+}
+
 // did begins a hint with the names that may have been meant.
 func did(names []string) string {
 	if len(names) == 0 {
@@ -122,6 +139,11 @@ func did(names []string) string {
 
 // checkPlaces finds topologies and backends that none of the locks uses.
 func (s Spec) checkPlaces(locks []lock.Info, m Machine) error {
+	if !slices.ContainsFunc(locks, func(i lock.Info) bool { return i.Remote != nil }) {
+		if what := s.Remote.changed(); what != "" {
+			return usage(fmt.Errorf("%s: none of the locks is distributed", what), "see: lockbench list locks")
+		}
+	}
 	uses := func(service string) bool {
 		return slices.ContainsFunc(locks, func(i lock.Info) bool { return i.Remote != nil && slices.Contains(i.Remote.Services, service) })
 	}
@@ -227,7 +249,9 @@ func (s Spec) remoteSkip(c *Cell) string {
 		return "has no fencing token"
 	case s.Remote.Depth > 1 && !x.Reentrant && !i.Control:
 		return "is not reentrant"
-	case optimistic && (w.Try > 0 || w.Timed > 0 || w.Order != "" || s.Remote.Depth > 1):
+	case optimistic && w.Order != "":
+		return "holds no lock: a transfer would write one key after the other"
+	case optimistic && (w.Try > 0 || w.Timed > 0 || s.Remote.Depth > 1):
 		return "holds no lock: there is nothing to try, to wait for or to reenter"
 	case w.Order != "" && i.Control:
 		return "excludes nobody: balances would be lost"

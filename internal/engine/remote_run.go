@@ -86,6 +86,34 @@ func (r *Runner) lost(ctx context.Context, c *Cell) {
 	}
 }
 
+// Gone is by name the topologies whose servers went in mid-run, and why. Ask after Run.
+func (r *Runner) Gone() map[string]string {
+	out := map[string]string{}
+	for t, why := range r.gone {
+		out[t.Name] = why
+	}
+	return out
+}
+
+// survey asks the servers of a run at its end whether all of them are still there: a lock on
+// several may have gone on without one.
+func (r *Runner) survey(ctx context.Context, p *Plan) error {
+	seen := map[Topology]bool{}
+	for _, c := range p.Cells {
+		if c.Place == nil || c.Skip != "" || c.Lock.Control || seen[c.Place.Topology] || r.gone[c.Place.Topology] != "" || ctx.Err() != nil {
+			continue
+		}
+		seen[c.Place.Topology] = true
+		r.lost(ctx, c)
+		if why := r.gone[c.Place.Topology]; why != "" {
+			if err := r.Sink.Event(results.Event{Type: results.TypeEvent, Kind: "server", Cell: c.Name, Text: why}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 const checkLimit = 3 * time.Second
 
 // remoteStep completes the session of a distributed cell: the target, the claims, and
@@ -101,6 +129,7 @@ func (r *Runner) remoteStep(s *session, spec Spec, step Step) (done func(*result
 	r.serial++
 	target.Prefix += fmt.Sprintf("%d/", r.serial)
 	s.spec.Remote.Target = target
+	s.spec.Remote.CheckTTL = !c.Lock.Control && r.Servers.MinTTL(c.Place.Topology) == 0
 	lines := s.spec.Load.ReadLines + s.spec.Load.WriteLines
 	arena, path, err := claims.Create(r.TempDir, s.spec.Load.Locks, s.spec.Workers*s.spec.Clients, lines)
 	if err != nil {
@@ -133,8 +162,16 @@ func (r *Runner) remoteStep(s *session, spec Spec, step Step) (done func(*result
 	return func(m *results.Sample) {
 		cancel()
 		remove()
+		audit := arena.Settled()
 		_ = arena.Close() // it is unmapped at the end at the latest
 		used := <-cpu
+		if m != nil && c.Lock.Kind == lock.KindLease && !c.Lock.Control && rank(m.Outcome) < rank(results.OutcomeHang) && m.Outcome != results.OutcomeOK {
+			// A client that failed cannot judge any more; what was proved before stands.
+			if a := audit; a.Overlaps+a.Regressions > 0 {
+				m.Outcome, m.Violations = results.OutcomeViolation, a.Overlaps+a.Regressions
+				m.Reason = fmt.Sprintf("%d sections began while another holder was inside, %d fencing tokens did not grow; then: %s", a.Overlaps, a.Regressions, m.Reason)
+			}
+		}
 		if m == nil || m.Remote == nil {
 			return
 		}

@@ -33,6 +33,8 @@ func plantedLeases() []lock.Info {
 		info("planted-token", lock.KindLease, &leaser{exclusive: true, token: func(uint64) uint64 { return 7 }}),
 		info("planted-guarded", lock.KindGuarded, &leaser{exclusive: true, forgets: true}),
 		info("planted-version", lock.KindOptimistic, &optimist{}),
+		info("planted-local", lock.KindLease, &leaser{exclusive: true}),
+		info("planted-inner", lock.KindLease, &leaser{exclusive: true, inner: true}),
 		info("planted-error", lock.KindLease, &leaser{err: errors.New("the server said no")}),
 		info("planted-wrong-kind", lock.KindOptimistic, &leaser{}),
 	}
@@ -41,6 +43,8 @@ func plantedLeases() []lock.Info {
 // leaser grants within one process.
 type leaser struct {
 	exclusive, forgets bool
+	inner              bool // reentrant, and the first release frees it
+	owner              atomic.Pointer[string]
 	token              func(n uint64) uint64
 	err                error
 
@@ -50,26 +54,41 @@ type leaser struct {
 }
 
 type planted struct {
-	l *leaser
-	n uint64
+	l    *leaser
+	n    uint64
+	mine bool // it has the mutex
 }
 
 func (l *leaser) Close() error { return nil }
 
 func (l *leaser) Value(context.Context, string) (int64, error) { return l.value.Load(), nil }
 
-func (l *leaser) Acquire(context.Context, string, lock.AcquireOptions) (lock.Lease, error) {
+func (l *leaser) Acquire(_ context.Context, _ string, o lock.AcquireOptions) (lock.Lease, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	if l.exclusive {
+	if p := l.owner.Load(); l.inner && p != nil && *p == o.Owner {
+		return &planted{l: l, n: l.n.Add(1)}, nil
+	}
+	if l.exclusive && o.Try && !l.mu.TryLock() {
+		return nil, lock.ErrNotAcquired
+	}
+	if l.exclusive && !o.Try {
 		l.mu.Lock()
 	}
-	return &planted{l, l.n.Add(1)}, nil
+	if l.inner {
+		l.owner.Store(&o.Owner)
+	}
+	return &planted{l: l, n: l.n.Add(1), mine: true}, nil
 }
 
 func (p *planted) Release(context.Context) error {
-	if p.l.exclusive {
+	switch {
+	case p.l.inner: // whichever comes first
+		if p.l.owner.Swap(nil) != nil {
+			p.l.mu.Unlock()
+		}
+	case p.l.exclusive:
 		p.l.mu.Unlock()
 	}
 	return nil
@@ -233,6 +252,26 @@ func TestRemoteViolations(t *testing.T) {
 		if s.Outcome != results.OutcomeViolation || s.Violations == 0 || of(s.Remote) == 0 {
 			t.Errorf("%s: %s (%s): %+v", name, s.Outcome, s.Reason, s.Remote)
 		}
+	}
+	// Exclusion within each process alone is none, though sections are empty.
+	all, _ = runRemote(t, func(s *Spec) {
+		s.Workers, s.Remote.Clients = []workloads.Count{{N: 2}}, []int{2}
+		s.Remote.Warmup = 100 * time.Millisecond
+	}, "planted-local")
+	if s := sampleOf(t, all, "planted-local"); s.Outcome != results.OutcomeViolation || s.Remote.Overlaps == 0 {
+		t.Errorf("planted-local: %s (%s)", s.Outcome, s.Reason)
+	}
+	// With one worker nobody else comes: a meeting is staged.
+	all, _ = runRemote(t, func(s *Spec) { s.Workers = []workloads.Count{{N: 1}} }, "planted-everybody")
+	if s := sampleOf(t, all, "planted-everybody"); s.Outcome != results.OutcomeViolation {
+		t.Errorf("planted-everybody alone: %s (%s)", s.Outcome, s.Reason)
+	}
+	// The first of several releases by one owner must not free the lock.
+	all, _ = runRemote(t, func(s *Spec) {
+		s.Workers, s.Remote.Depth, s.Remote.Warmup = []workloads.Count{{N: 4}}, 3, 100*time.Millisecond
+	}, "planted-inner")
+	if s := sampleOf(t, all, "planted-inner"); s.Outcome != results.OutcomeViolation {
+		t.Errorf("planted-inner: %s (%s)", s.Outcome, s.Reason)
 	}
 	// Processor time inside of the update lets others in between.
 	all, _ = runRemote(t, func(s *Spec) {

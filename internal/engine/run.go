@@ -67,6 +67,9 @@ func (r *Runner) Run(ctx context.Context, p *Plan) (Summary, error) {
 			return sum, err
 		}
 	}
+	if err := r.survey(ctx, p); err != nil {
+		return sum, err
+	}
 	return sum, r.close(ctx, &sum)
 }
 
