@@ -31,6 +31,9 @@ run: build ## measure this machine: the default run, ARGS="..." for flags
 
 .PHONY: test
 test: ## all tests
+	@missing=$$($(GO) run -pgo=off ./cmd/lockbench env | grep -E '^  missing '); test -z "$$missing" || { \
+	  echo "skipped, because servers for distributed locks cannot be started here:"; \
+	  echo "  backends, impls/distributed (but lease and loopback), scripts and documented commands that start servers"; echo "$$missing"; } >&2
 	$(GO) test -pgo=off ./...
 	cd examples/customlock && $(GO) test -pgo=off ./...
 

@@ -74,10 +74,10 @@ type command struct {
 }
 
 // startProcess starts one child and its reader.
-func startProcess(c command, procs int, cpus []int) (*process, error) {
+func startProcess(c command, procs, memory int, cpus []int) (*process, error) {
 	p := &process{stderr: &headBuffer{max: maxDump}, in: make(chan received, 16), waited: make(chan struct{})}
 	p.cmd = exec.Command(c.path, c.args...)
-	p.cmd.Env = childEnv(procs)
+	p.cmd.Env = childEnv(procs, memory)
 	p.cmd.SysProcAttr = childAttr()
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = endGrace // a grandchild may keep the pipe open
@@ -193,7 +193,7 @@ func (s *session) collect(ctx context.Context, c command, cpus []int) (samples [
 		wg.Wait()
 	}()
 	for i := range s.spec.Clients {
-		p, err := startProcess(c, s.spec.Procs, cpus)
+		p, err := startProcess(c, s.spec.Procs, memoryLimit(s.spec), cpus)
 		if err != nil {
 			return nil, err
 		}

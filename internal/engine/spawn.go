@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"lockbench/internal/cell"
 )
 
 // spawner starts all children from one thread that lives as long as the
@@ -50,14 +52,23 @@ func (s *spawner) start(cmd *exec.Cmd, cpus []int) error {
 // Memory of a child: no collection as long as the heap stays small, so that
 // none runs inside an interval; beyond the limit the collector runs as it
 // must, and records say so.
-const childMemoryLimit = "48MiB"
+const childMemoryLimit = 48 << 20
+
+// memoryLimit is that of a child. A client process of a distributed lock has six
+// histograms a worker, and a client library that allocates some kilobytes an operation.
+func memoryLimit(spec *cell.Spec) int {
+	if spec.Remote == nil {
+		return childMemoryLimit
+	}
+	return 4*childMemoryLimit + spec.Workers<<18
+}
 
 // childEnv is the environment of a child: ours, with what the runtime is to do.
-func childEnv(procs int) []string {
+func childEnv(procs, memory int) []string {
 	set := []string{
 		"GOMAXPROCS=" + strconv.Itoa(procs),
 		"GOGC=off",
-		"GOMEMLIMIT=" + childMemoryLimit,
+		"GOMEMLIMIT=" + strconv.Itoa(memory),
 		"GOTRACEBACK=crash",
 		// The library that starts containers looks at all processes of the machine when
 		// a program begins that links it: 4 ms of a child's start. It finds none here
