@@ -22,6 +22,7 @@ type attempt struct {
 	token  string
 	ms     int64 // the TTL as it is sent
 	within time.Duration
+	late   bool // a request had no reply, and another was sent: it may be on its way yet
 }
 
 // minTTL is the shortest expiry that Redis can set.

@@ -48,6 +48,14 @@ var (
 func Patience(ttl time.Duration) time.Duration { return max(ttl/2, 150*time.Millisecond) }
 
 func dialFair(ctx context.Context, t lock.Target) (lock.Client, error) {
+	f, err := openFair(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return client{lease.New(f, t.Meter)}, nil
+}
+
+func openFair(ctx context.Context, t lock.Target) (*fair, error) {
 	c, err := newCore(ctx, t, fairLeave, fairEnter)
 	if err != nil {
 		return nil, err
@@ -66,7 +74,7 @@ func dialFair(ctx context.Context, t lock.Target) (lock.Client, error) {
 	case <-live:
 	case <-wait.Done():
 	}
-	return client{lease.New(f, t.Meter)}, nil
+	return f, nil
 }
 
 // Close implements lease.Driver.
@@ -77,6 +85,16 @@ func (f *fair) Close() error {
 
 func (f *fair) leave(ctx context.Context, a *attempt, sent time.Time, queued string) (int64, error) {
 	return f.s.Eval(ctx, sent, a.within, fairLeave, &a.name, a.name+":queue", a.name+":seen", &a.token, &f.inbox, queued)
+}
+
+// Release implements lease.Driver. A request of the attempt that had no reply may still be on its
+// way, and would take the lock again or queue for it: what it leaves is deleted, too.
+func (f *fair) Release(ctx context.Context, g *lease.Grant) error {
+	err := f.core.Release(ctx, g)
+	if a := of(g); a.late {
+		f.forget(a, unsure)
+	}
+	return err
 }
 
 // Acquire implements lease.Driver.
@@ -114,6 +132,9 @@ func (f *fair) queue(ctx context.Context, a *attempt, w *waiter, o lock.AcquireO
 			f.forget(a, unsure)
 			return nil, err
 		case o.Try:
+			if e.late {
+				f.forget(a, unsure)
+			}
 			return nil, err
 		}
 		pause := min(left+time.Millisecond, Patience(o.TTL)/3)
@@ -121,7 +142,11 @@ func (f *fair) queue(ctx context.Context, a *attempt, w *waiter, o lock.AcquireO
 			pause = min(pause, lease.Delay(o.Wait, n))
 		}
 		if err := lease.Rest(ctx, pause, w.wake); err != nil {
-			f.forget(a, sure) // leave the queue
+			answers := sure
+			if e.late {
+				answers = unsure
+			}
+			f.forget(a, answers) // leave the queue
 			return nil, err
 		}
 	}
@@ -137,7 +162,8 @@ type entering struct {
 }
 
 // enter sends the script once; once more, if there is no reply. A lock that the
-// first may have got is dated by the first.
+// first may have got is dated by the first. The first may also arrive later than the second, even
+// after an answer to that: whatever it took then, the next request extends, or forget deletes.
 func (f *fair) enter(ctx context.Context, e *entering) (left time.Duration, err error) {
 	for again := false; ; again = true {
 		sent := time.Now()
@@ -149,6 +175,7 @@ func (f *fair) enter(ctx context.Context, e *entering) (left time.Duration, err 
 		if e.unanswered.IsZero() {
 			e.unanswered = sent
 		}
+		e.late = e.late || err != nil && !server.Unsent(err) && !server.Refused(err)
 		switch {
 		case err != nil && (server.Unsent(err) || server.Refused(err)) && !again:
 			return 0, refused{err}

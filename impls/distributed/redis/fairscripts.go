@@ -43,8 +43,10 @@ end
 
 var (
 	// fairEnter takes the lock if it is free and nobody alive is before the caller, and else
-	// queues the caller, or shows that it is alive. It can be sent again: whoever has the
-	// lock already is told so. A waiter that was removed, because it had not shown itself, comes
+	// queues the caller, or shows that it is alive. It can be sent again, and arrive in any order:
+	// whoever has the lock already is told so, and has it for a TTL from now on, because the
+	// request that took it may have been sent, and may have arrived, before this one. Whoever is
+	// queued already keeps its place. A waiter that was removed, because it had not shown itself, comes
 	// back with its old ticket.
 	//
 	// ARGV token, ttl ms, patience ms, "1" with fence, "1" to try only, ticket or 0, inbox.
@@ -53,6 +55,7 @@ var (
 local me = ARGV[1]
 local holder = redis.call('GET', KEYS[1])
 if holder == me then
+	redis.call('PEXPIRE', KEYS[1], ARGV[2])
 	return {1, tonumber(redis.call('GET', KEYS[5]) or '0')}
 end
 local ticket = tonumber(ARGV[6])
@@ -69,9 +72,12 @@ if not holder and (not head or head == me) then
 end
 if ARGV[5] == '1' then return {0, 0, 0} end
 if ticket == 0 then
-	ticket = redis.call('INCR', KEYS[4])
-	redis.call('ZADD', KEYS[2], ticket, me)
-	head = head or me
+	ticket = tonumber(redis.call('ZSCORE', KEYS[2], me) or 0)
+	if ticket == 0 then
+		ticket = redis.call('INCR', KEYS[4])
+		redis.call('ZADD', KEYS[2], ticket, me)
+		head = head or me
+	end
 end
 local patience = tonumber(ARGV[3])
 redis.call('ZADD', KEYS[3], clock() + patience, me)
