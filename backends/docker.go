@@ -3,6 +3,7 @@ package backends
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -87,6 +88,12 @@ func dialWith(ctx context.Context, newClient func(context.Context) (*testcontain
 		info, err := cli.Info(ctx, client.InfoOptions{})
 		if err != nil {
 			r.err = err
+			return
+		}
+		// Where DOCKER_HOST does not answer the library goes on to the usual sockets. Whoever set it
+		// does not want that.
+		if want := os.Getenv("DOCKER_HOST"); want != "" && cli.DaemonHost() != want {
+			r.err = fmt.Errorf("DOCKER_HOST is %s, where nobody answers", want)
 			return
 		}
 		r.e = &engine{cli: cli.Client, info: info.Info}

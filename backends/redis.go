@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"lockbench/lock"
 )
@@ -47,6 +49,10 @@ func redisArgs(b *build, port int, aof bool) []string {
 	return append(args, "--appendonly", "no")
 }
 
+// quiet keeps the client library from writing to the standard error stream, which is the
+// command line's.
+var quiet = sync.OnceFunc(logging.Disable)
+
 // redisClient returns a client of one server that says at once what it meets.
 func redisClient(t lock.Target, addr string) (*redis.Client, error) {
 	cfg, err := tlsConfig(t.TLS, addr)
@@ -59,6 +65,7 @@ func redisClient(t lock.Target, addr string) (*redis.Client, error) {
 			return nil, fmt.Errorf("number of the database: %w", err)
 		}
 	}
+	quiet()
 	return redis.NewClient(&redis.Options{Addr: addr, Username: t.User, Password: t.Password, DB: db, TLSConfig: cfg,
 		MaxRetries: -1, DialerRetries: 1, DialTimeout: askTimeout, ReadTimeout: askTimeout, ContextTimeoutEnabled: true,
 		PoolSize: 2, DisableIdentity: true}), nil
