@@ -109,6 +109,7 @@ func TestRemoteSummary(t *testing.T) {
 	for rep := range 3 {
 		s := remoteSample(t, "redis", "", rep, 1000)
 		s.Remote.Timeouts, s.Remote.GaveUp, s.Remote.Transfer, s.Remote.DeadlockServer = 200, 50, true, 2
+		s.Remote.StaleHolders = 3
 		s.Remote.Note = "a\x1b[31mnote"
 		if rep == 0 {
 			s.Outcome, s.Remote = OutcomeError, nil
@@ -121,7 +122,7 @@ func TestRemoteSummary(t *testing.T) {
 	if c.Remote == nil || c.Remote.ServerVersion != "7.0.15" || c.Remote.Depth != 1 || strings.Contains(c.Remote.Note, "\x1b") {
 		t.Fatalf("got the settings %+v", c.Remote)
 	}
-	if n := *c.RemoteCounts; n.Reps != 2 || n.Ops != 2000 || n.NoLock() != 500 || n.DeadlockServer != 4 {
+	if n := *c.RemoteCounts; n.Reps != 2 || n.Ops != 2000 || n.NoLock() != 500 || n.DeadlockServer != 4 || n.StaleHolders != 6 {
 		t.Errorf("got the counts %+v", n)
 	}
 	for _, x := range []struct {

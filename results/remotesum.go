@@ -61,6 +61,8 @@ type RemoteCounts struct {
 	DeadlockTimeout int64 `json:"deadlocks_acquire_timeout"`
 	DeadlockServer  int64 `json:"deadlocks_server"`
 
+	StaleHolders int64 `json:"stale_holders"`
+
 	Overlaps         int64 `json:"overlaps"`
 	LostUpdates      int64 `json:"lost_updates"`
 	TokenRegressions int64 `json:"token_regressions"`
@@ -79,6 +81,7 @@ func (c *RemoteCounts) add(s *Sample) {
 		{&c.Unknown, r.Unknown}, {&c.Errors, r.Errors}, {&c.LostLeases, r.LostLeases}, {&c.Orphans, r.Orphans}, {&c.Renewals, r.Renewals},
 		{&c.Acknowledged, r.Acknowledged}, {&c.UnknownWrite, r.UnknownWrite},
 		{&c.DeadlockTTL, r.DeadlockTTL}, {&c.DeadlockTimeout, r.DeadlockTimeout}, {&c.DeadlockServer, r.DeadlockServer},
+		{&c.StaleHolders, r.StaleHolders},
 		{&c.Overlaps, r.Overlaps}, {&c.LostUpdates, r.LostUpdates}, {&c.TokenRegressions, r.TokenRegressions}, {&c.Damage, r.Damage},
 	} {
 		if *p.to += p.n; *p.to < 0 {

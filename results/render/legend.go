@@ -147,6 +147,7 @@ var meanings = []entry{
 	{results.FlagTimeouts, "distributed: operations got no lock in time; they count as no acquisitions"},
 	{results.FlagFallback, "distributed: sections ran without the lock after a time-out; they count as no acquisitions"},
 	{results.FlagLost, "distributed: leases ended before they were released"},
+	{results.FlagStale, "distributed: a holder whose lease was over was still inside when the next one came: the client or the machine was late, and the lock is not at fault"},
 	{results.FlagUnknown, "distributed: nobody knows the outcome of some requests, such as when a reply was lost"},
 	{results.FlagErrors, "distributed: operations failed otherwise: a connection was lost, a server answered with an error"},
 	{results.FlagOrphans, "distributed: a grant came after the caller had left, and was released"},

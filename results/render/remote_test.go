@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"lockbench/internal/golden"
 	"lockbench/results"
@@ -105,7 +106,7 @@ func TestCountNotes(t *testing.T) {
 	s := &results.Section{Dispatch: "remote", Cells: []*results.CellSummary{
 		cell("calm", results.RemoteCounts{Ops: 5}),
 		cell("late", results.RemoteCounts{Ops: 5, Timeouts: 3, GaveUp: 2, Fallbacks: 5, Errors: 1}),
-		cell("impatient", results.RemoteCounts{GaveUp: 2, Unknown: 7, LostLeases: 1}),
+		cell("impatient", results.RemoteCounts{GaveUp: 2, Unknown: 7, LostLeases: 1, StaleHolders: 4}),
 		cell("stuck", results.RemoteCounts{DeadlockTTL: 1, DeadlockTimeout: 2, DeadlockServer: 3}),
 		{Lock: "skipped", Cell: "skipped", Outcome: results.OutcomeSkipped},
 	}}
@@ -113,6 +114,7 @@ func TestCountNotes(t *testing.T) {
 		"no lock in time: late 5 of 10, 2 of them given up by the lock itself; impatient 2 of 2, all given up by the lock itself",
 		"sections run without the lock: late 5",
 		"leases lost before their release: impatient 1",
+		"holders still inside after their lease when the next one came: impatient 4",
 		"requests whose outcome nobody knows: impatient 7",
 		"operations that failed: late 1",
 		"deadlocks ended by the acquire time-out: stuck 2",
@@ -128,6 +130,7 @@ func TestCountNotes(t *testing.T) {
 	}{
 		{s.Cells[3], "deadlock 1/6", "deadlock 1/6 (deadlocks ended by the acquire time-out: 2; deadlocks ended by a lease that ran out: 1; deadlocks found by the server: 3)"},
 		{s.Cells[1], "fallback", "fallback (sections run without the lock: 5)"},
+		{s.Cells[2], "stale-holder 2/6", "stale-holder 2/6 (holders still inside after their lease when the next one came: 4)"},
 		{s.Cells[1], "noisy", "noisy"},
 		{s.Cells[0], "timeouts", "timeouts"},
 		{s.Cells[4], "skipped: timeouts", "skipped: timeouts"},
@@ -165,6 +168,42 @@ func TestTrips(t *testing.T) {
 	} {
 		if got := trips(&results.Metrics{RoundTrips: x.acquire, HandoffTrips: x.handoff}); got != x.want {
 			t.Errorf("got %q, want %q", got, x.want)
+		}
+	}
+}
+
+// TestWholeReason: the marks of a distributed row have lines of their own, and room for a reason
+// whose end says most; those of other rows are cut as ever.
+func TestWholeReason(t *testing.T) {
+	const reason = "redis at 127.0.0.1:17999: reach 127.0.0.1:17999: dial tcp 127.0.0.1:17999: connect: connection refused"
+	long := reason + strings.Repeat(" and so on", 100)
+	for _, x := range []struct {
+		dispatch, reason string
+		want             string // the end
+		most             int    // runes
+	}{
+		{"remote", reason, "connection refused", len("skipped: " + reason)},
+		{"remote", long, "…", len("skipped: ") + maxAlarm},
+		{"generated", reason, "…", len("skipped: ") + maxReason},
+	} {
+		s := &results.Section{Dispatch: x.dispatch, Workload: "w", Cells: []*results.CellSummary{
+			{Lock: "redis", Cell: "redis/workload=w/workers=2", Dispatch: x.dispatch, Outcome: results.OutcomeSkipped, Reason: x.reason},
+		}}
+		marks := marksOf(s, s.Cells[0], nil)
+		if len(marks) != 1 || !strings.HasSuffix(marks[0], x.want) || utf8.RuneCountInString(marks[0]) > x.most {
+			t.Errorf("%s: got %q, want it to end with %q, of %d runes at most", x.dispatch, marks, x.want, x.most)
+		}
+		var b strings.Builder
+		if err := grid(&b, sectionSheet(s), plainGrid()); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(line) - 1; n > maxColumns {
+				t.Errorf("%s: a line of %d columns: %q", x.dispatch, n, line)
+			}
+		}
+		if got := strings.Join(strings.Fields(b.String()), " "); !strings.HasSuffix(got, x.want) || x.dispatch == "remote" && !strings.Contains(got, reason) {
+			t.Errorf("%s: the table is\n%s", x.dispatch, b.String())
 		}
 	}
 }

@@ -84,6 +84,7 @@ func remoteFields(rep *results.Report) []field {
 	total("deadlocks_acquire_timeout", func(n *counts) int64 { return n.DeadlockTimeout })
 	total("deadlocks_ttl", func(n *counts) int64 { return n.DeadlockTTL })
 	total("deadlocks_server", func(n *counts) int64 { return n.DeadlockServer })
+	total("stale_holders", func(n *counts) int64 { return n.StaleHolders })
 	total("overlaps", func(n *counts) int64 { return n.Overlaps })
 	total("lost_updates", func(n *counts) int64 { return n.LostUpdates })
 	total("token_regressions", func(n *counts) int64 { return n.TokenRegressions })

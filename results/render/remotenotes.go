@@ -32,6 +32,7 @@ var tallies = []tally{
 	}},
 	{results.FlagFallback, "sections run without the lock", plainCount(func(n *results.RemoteCounts) int64 { return n.Fallbacks })},
 	{results.FlagLost, "leases lost before their release", plainCount(func(n *results.RemoteCounts) int64 { return n.LostLeases })},
+	{results.FlagStale, "holders still inside after their lease when the next one came", plainCount(func(n *results.RemoteCounts) int64 { return n.StaleHolders })},
 	{results.FlagUnknown, "requests whose outcome nobody knows", plainCount(func(n *results.RemoteCounts) int64 { return n.Unknown })},
 	{results.FlagErrors, "operations that failed", plainCount(func(n *results.RemoteCounts) int64 { return n.Errors })},
 	{results.FlagDeadlock, "deadlocks ended by the acquire time-out", plainCount(func(n *results.RemoteCounts) int64 { return n.DeadlockTimeout })},

@@ -150,7 +150,7 @@ const (
 	wordWritten   = "by writes"
 )
 
-// Texts are cut at so many runes: the reason in a row, the reason on a line of
+// Texts are cut at so many runes: the reason in a row, the reason on lines of
 // its own, and a doubt about the host.
 const (
 	maxReason = 72
@@ -166,7 +166,11 @@ func marksOf(s *results.Section, c *results.CellSummary, shared map[string]bool)
 	case results.OutcomeSkipped:
 		// One skipped record is the whole cell; k of n beside other outcomes.
 		if c.OKReps == 0 {
-			return []string{"skipped: " + cut(c.Reason, maxReason)}
+			room := maxReason
+			if s.Distributed() { // marks stand on lines of their own there, and what matters is at the end: which dial failed, and how
+				room = maxAlarm
+			}
+			return []string{"skipped: " + cut(c.Reason, room)}
 		}
 		words = append(words, outcomeOf(c))
 	case results.OutcomeViolation:
