@@ -66,6 +66,10 @@
 //
 // # Limits
 //
+// The driver is none of lease.Inline: the library's requests know no context and return with
+// their replies only, so that each needs a goroutine that can be left alone, the kit's or
+// one more here.
+//
 // Parents are persistent nodes that stay, since nobody may know that no other client is
 // about to use them; TTL and container nodes are not assumed. Names cannot have
 // what ZooKeeper refuses in paths. A server whose listing exceeds jute.maxbuffer (1 MB,
