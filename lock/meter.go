@@ -39,13 +39,15 @@ type Trace struct {
 	sent     [traceRing]atomic.Int64
 	n        atomic.Int32 // requests so far
 	attempts atomic.Int32
-	epoch    time.Time
 }
 
 const traceRing = 16
 
+// epoch is that of all traces: one of each would cost two readings of clocks an operation.
+var epoch = time.Now()
+
 // NewTrace returns an empty trace.
-func NewTrace() *Trace { return &Trace{epoch: time.Now()} }
+func NewTrace() *Trace { return &Trace{} }
 
 // Trip notes that a request is being sent whose reply the operation waits for.
 // Requests sent side by side, of which the operation waits for all (the servers
@@ -55,7 +57,7 @@ func (t *Trace) Trip() {
 		return
 	}
 	i := t.n.Add(1) - 1
-	t.sent[i%traceRing].Store(int64(time.Since(t.epoch)))
+	t.sent[i%traceRing].Store(int64(time.Since(epoch)))
 }
 
 // Attempt notes an attempt to get the lock; in a queue there is one.
@@ -74,7 +76,7 @@ func (t *Trace) Attempts() int { return int(t.attempts.Load()) }
 // TripsSince returns how many of the round trips were begun at or after a time:
 // those between a handoff's release and its grant. It is exact up to 16.
 func (t *Trace) TripsSince(at time.Time) int {
-	from, have, n := int64(at.Sub(t.epoch)), int(t.n.Load()), 0
+	from, have, n := int64(at.Sub(epoch)), int(t.n.Load()), 0
 	for i := max(0, have-traceRing); i < have; i++ {
 		if t.sent[i%traceRing].Load() >= from {
 			n++

@@ -94,8 +94,11 @@ func (w *rworker) main() {
 		if w.began == 0 && now >= w.r.warmEnd {
 			w.began = now
 		}
-		w.wait(w.t.Think[w.n%len(w.t.Think)], nil)
-		start, planned := clock.Shared(), int64(0)
+		start, planned := now, int64(0)
+		if units := w.t.Think[w.n%len(w.t.Think)]; units > 0 {
+			w.wait(units, nil)
+			start = clock.Shared()
+		}
 		if len(w.t.GapsNS) > 0 {
 			planned = w.arrive()
 			start = clock.Shared()
