@@ -62,9 +62,9 @@ type Key struct {
 	acked       atomic.Int64 // sum of deltas that the service acknowledged
 	unknown     atomic.Int64 // sum of absolute deltas of which nobody knows
 	busy        atomic.Int64 // holders, from the claim until the release has returned
-	_           [1]int64
-	counter     int64 // plain: what the lock protects
-	balance     int64 // plain: of transfers
+	over        atomic.Int64 // of the latest owner that left: when its lease was over, 0: not then
+	counter     int64        // plain: what the lock protects
+	balance     int64        // plain: of transfers
 	_           [14]int64
 }
 

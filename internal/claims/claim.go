@@ -23,17 +23,18 @@ func (a *Arena) Enter(worker, key int, token uint64, hasToken bool) Entry {
 	k := &a.keys[key]
 	e := Entry{Overlap: -1, Releaser: -1}
 	k.busy.Add(1)
+	e.At = clock.Shared()
 	if !k.owner.CompareAndSwap(0, uint64(worker)+1) {
-		e.Overlap = int(k.owner.Load()) - 1
-		if e.Overlap < 0 { // it has just left, after we were granted: that is an overlap all the same
+		holder := k.owner.Load()
+		if e.Overlap = int(holder) - 1; holder == 0 { // it has just left, after we were granted: they met all the same
 			e.Overlap = int(k.releaser.Load()) - 1
-			k.overlaps.Add(1)
-		} else {
-			k.contested.CompareAndSwap(0, clock.Shared())
-			k.pending.Add(1)
+		}
+		k.contested.CompareAndSwap(0, e.At)
+		k.pending.Add(1)
+		if holder == 0 || k.owner.Load() != holder { // it does not look any more, or it sees us: one of both settles
+			k.settle(k.over.Load())
 		}
 	}
-	e.At = clock.Shared()
 	k.since.Store(e.At)
 	e.Released, e.Releaser, e.ReleaseTrips = k.released.Load(), int(k.releaser.Load())-1, k.releaseTrip.Load()
 	if hasToken {
@@ -57,19 +58,29 @@ func (a *Arena) Enter(worker, key int, token uint64, hasToken bool) Entry {
 	return e
 }
 
+// settle decides whose fault it is that claims met one whose holder leaves or has left: the
+// lock's, if the first of them began while the holder's lease was valid, else the holder's.
+func (k *Key) settle(over int64) {
+	n := k.pending.Swap(0)
+	if n == 0 {
+		return
+	}
+	// 0: one that settled between has taken the stamp, which was an earlier one.
+	if since := k.contested.Swap(0); over != 0 && (since == 0 || since >= over) {
+		k.stale.Add(n)
+	} else {
+		k.overlaps.Add(n)
+	}
+}
+
 // Exit gives the claim up, before the release is sent, and returns its stamp. over says
-// since when the worker's lease was over, 0: it is not. A claim of another worker that began
+// when the worker's lease is or was over, 0: it has no end. A claim of another worker that began
 // before that is an overlap, a later one makes this worker a stale holder.
 func (a *Arena) Exit(worker, key int, e Entry, over int64) int64 {
 	k := &a.keys[key]
 	if k.owner.Load() == uint64(worker)+1 {
-		if n := k.pending.Swap(0); n > 0 {
-			if since := k.contested.Swap(0); over != 0 && since >= over {
-				k.stale.Add(n)
-			} else {
-				k.overlaps.Add(n)
-			}
-		}
+		k.over.Store(over)
+		k.settle(over)
 	}
 	k.counter = e.counter + 1 // read at the entry, written at the exit: the section's length apart
 	k.sections.Add(1)
@@ -85,7 +96,9 @@ func (a *Arena) Exit(worker, key int, e Entry, over int64) int64 {
 	}
 	k.releaser.Store(int64(worker) + 1)
 	k.released.Store(at)
-	k.owner.CompareAndSwap(uint64(worker)+1, 0)
+	if k.owner.CompareAndSwap(uint64(worker)+1, 0) && k.pending.Load() != 0 { // one came meanwhile
+		k.settle(over)
+	}
 	return at
 }
 
@@ -152,18 +165,19 @@ func mix(x uint64) uint64 {
 
 // Report notes a circle and returns false if one of its members has done so before.
 func (a *Arena) Report(id uint64) bool {
-	for i := range a.h.cycles {
-		if a.h.cycles[i].Load() == id {
-			return false
-		}
-	}
-	slot := &a.h.cycles[a.h.nextCycle.Add(1)%maxCycles]
 	for {
+		// All who report at once want the same slot: its CAS lets one in, and the others look again.
+		n := a.h.nextCycle.Load()
+		slot := &a.h.cycles[n%maxCycles]
 		old := slot.Load()
-		if old == id {
-			return false
+		for i := range a.h.cycles {
+			if a.h.cycles[i].Load() == id {
+				return false
+			}
 		}
-		if slot.CompareAndSwap(old, id) {
+		done := slot.CompareAndSwap(old, id)
+		a.h.nextCycle.CompareAndSwap(n, n+1) // also for one who was quicker
+		if done {
 			return true
 		}
 	}
