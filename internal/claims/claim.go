@@ -65,8 +65,11 @@ func (k *Key) settle(over int64) {
 	if n == 0 {
 		return
 	}
-	// 0: one that settled between has taken the stamp, which was an earlier one.
-	if since := k.contested.Swap(0); over != 0 && (since == 0 || since >= over) {
+	since := k.contested.Swap(0)
+	if since == 0 { // one that settled between has taken the stamp: it was just now
+		since = clock.Shared()
+	}
+	if over != 0 && since >= over {
 		k.stale.Add(n)
 	} else {
 		k.overlaps.Add(n)
