@@ -345,6 +345,34 @@ func (r *remote) overSince(g *grant) int64 {
 	return 0
 }
 
+// careful waits until an instant, or until quit, or until the lease of g is about to end
+// or is lost; it reports whether that was why.
+func (r *remote) careful(g *grant, until time.Time, quit <-chan struct{}) (ending bool) {
+	for {
+		next := until
+		if deadline, ok := g.ValidUntil(); ok {
+			if deadline = deadline.Add(-r.margin()); time.Until(deadline) <= 0 {
+				return true
+			} else if deadline.Before(next) { // it may have been renewed by then
+				next = deadline
+			}
+		}
+		t := time.NewTimer(time.Until(next))
+		select {
+		case <-t.C:
+			if next.Equal(until) {
+				return false
+			}
+		case <-g.Lost():
+			t.Stop()
+			return true
+		case <-quit:
+			t.Stop()
+			return false
+		}
+	}
+}
+
 // touch reads and writes the lines that the lock protects.
 func (w *rworker) touch(key int) {
 	load := w.r.c.spec.Load
