@@ -29,17 +29,24 @@ build: ## build bin/lockbench
 run: build ## measure this machine: the default run, ARGS="..." for flags
 	@$(BIN) run $(ARGS)
 
+# Packages whose tests start servers run one after the other: what they measure and what others
+# measure beside them shares the processors.
+SERVERS := ^lockbench/(backends|impls/distributed|internal/(cli|doctest|figures/distributed))(/|$$)
+RACED := ./lock/... ./impls/... ./workloads/... ./results/... ./internal/...
+
 .PHONY: test
 test: ## all tests
 	@missing=$$($(GO) run -pgo=off ./cmd/lockbench env | grep -E '^  missing '); test -z "$$missing" || { \
 	  echo "skipped, because servers for distributed locks cannot be started here:"; \
 	  echo "  backends, impls/distributed (but lease and loopback), scripts and documented commands that start servers"; echo "$$missing"; } >&2
-	$(GO) test -pgo=off ./...
+	$(GO) test -pgo=off $$($(GO) list ./... | grep -vE '$(SERVERS)')
+	$(GO) test -pgo=off -p 1 $$($(GO) list ./... | grep -E '$(SERVERS)')
 	cd examples/customlock && $(GO) test -pgo=off ./...
 
 .PHONY: race
 race: ## all tests that the race detector can watch
-	$(GO) test -race -short -skip 'TestScripts/collapse' ./lock/... ./impls/... ./workloads/... ./results/... ./internal/...
+	$(GO) test -race -short -skip 'TestScripts/collapse' $$($(GO) list $(RACED) | grep -vE '$(SERVERS)')
+	$(GO) test -race -short -skip 'TestScripts/collapse' -p 1 $$($(GO) list $(RACED) | grep -E '$(SERVERS)')
 
 .PHONY: lint
 lint: ## gofmt, vet on all platforms, staticcheck, generated code up to date

@@ -61,9 +61,15 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, programs)
 }
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// TestServers are the scripts of distributed locks. They run after the others, not beside them: what
+// measures in pairs of milliseconds cannot share two processors with a dozen servers that start.
+func TestServers(t *testing.T) { runScripts(t, "testdata/servers") }
+
+func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds:                dockerCommands,
