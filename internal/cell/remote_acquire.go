@@ -22,7 +22,8 @@ const (
 )
 
 // acquire gets the lock, trying again as the policy says, and records how long it
-// took from an instant on. first is the lease that is held meanwhile, of a transfer.
+// took from an instant on. second: another key is held meanwhile, and the stop does not end the
+// wait.
 func (w *rworker) acquire(key int, kind loop.Kind, from int64, second bool) (*grant, refusal) {
 	o := w.opts
 	limit := w.r.r.AcquireTimeoutNS

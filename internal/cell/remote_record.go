@@ -135,6 +135,9 @@ func (r *remote) doubt(s *results.Sample) {
 		s.Flags = append(s.Flags, word+": "+fmt.Sprintf(format, args...))
 	}
 	all := s.Ops + x.Timeouts + x.GaveUp
+	if s.Ops == 0 {
+		flag(results.FlagFewOps, "no acquisition ended in the interval")
+	}
 	if n := x.Timeouts + x.GaveUp; n > 0 {
 		flag(results.FlagTimeouts, "%d of %d operations got no lock in time", n, all)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -83,7 +84,8 @@ func (w *rworker) main() {
 		}
 	}
 	w.due = w.r.start + w.t.OffsetNS
-	rested := w.r.start // when the last operation was over
+	rested := w.r.start // when the last operation was over; read only if there is think time
+	thinks := slices.Max(w.t.Think) > 0
 	for {
 		now := clock.Shared()
 		if now >= w.r.stopAt || w.r.failed.Load() != nil || quota == 0 {
@@ -104,7 +106,7 @@ func (w *rworker) main() {
 				break
 			}
 		}
-		if w.measured(start) && len(w.t.Think) > 0 && len(w.t.GapsNS) == 0 {
+		if thinks && len(w.t.GapsNS) == 0 && w.measured(start) {
 			w.count.think.Record(start-rested, 1)
 			w.count.thinkNS.add(start-rested, 1)
 		}
@@ -114,7 +116,9 @@ func (w *rworker) main() {
 		if quota > 0 && w.began > 0 { // those of the warm-up are not of the fixed work
 			quota--
 		}
-		rested = clock.Shared()
+		if thinks {
+			rested = clock.Shared()
+		}
 	}
 	if w.bad != 0 && clock.Shared()-w.bad > int64(failEnd) {
 		w.r.fail(fmt.Errorf("nothing but failures until the end: %s", w.count.lastError))
@@ -262,7 +266,9 @@ func (w *rworker) exit(key int, e claims.Entry, g *grant) {
 	}
 }
 
-// release gives a lease back and reports its error. It counts the operation.
+// release gives a lease back and reports its error. It counts the operation, if the lock was
+// held to its end and is surely given back: one that a dead server did not answer, or whose
+// lease was lost before, is none.
 func (w *rworker) release(g *grant) error {
 	before := clock.Shared()
 	trace := lock.NewTrace()
@@ -274,7 +280,10 @@ func (w *rworker) release(g *grant) error {
 		return err
 	}
 	switch {
-	case err == nil || errors.Is(err, lock.ErrNotHeld):
+	case err == nil:
+		w.count.release.Record(now-before, 1)
+		w.count.ops++
+	case errors.Is(err, lock.ErrNotHeld): // the client counts it among the lost leases
 		w.count.release.Record(now-before, 1)
 	case errors.Is(err, lock.ErrUnknown):
 		w.count.unknown++
@@ -283,7 +292,6 @@ func (w *rworker) release(g *grant) error {
 		w.count.errors++
 		w.count.lastError = err.Error()
 	}
-	w.count.ops++
 	return err
 }
 

@@ -76,14 +76,18 @@ func (w *rworker) update(key int, from int64) {
 		w.open(from)
 	case why == expired && in:
 		w.count.timeouts++
-	case errors.Is(err, lock.ErrNotAcquired) && in:
-		w.count.gaveUp++
-	case errors.Is(err, lock.ErrUnknown) && in:
-		w.count.unknownWrite++
-		w.count.unknown++
-		w.failing(err, now)
-	case in:
-		w.count.errors++
+	case why == expired:
+	case errors.Is(err, lock.ErrNotAcquired) && !unreachable(err):
+		if in {
+			w.count.gaveUp++
+		}
+	default:
+		if unknown := errors.Is(err, lock.ErrUnknown); in && unknown {
+			w.count.unknownWrite++
+			w.count.unknown++
+		} else if in {
+			w.count.errors++
+		}
 		w.failing(err, now)
 	}
 }

@@ -27,7 +27,9 @@ func (a *app) runCmd() *cobra.Command {
 		Short: "measure locks and print a table",
 		Long: "Measures every chosen lock in every chosen workload and prints a table of speed, latency, fairness and\n" +
 			"cost. Each repetition is a fresh process with a warm-up, a throughput interval and a probe interval. null,\n" +
-			"the lock that does nothing, is always measured: it is what the harness itself costs.\n\n" +
+			"the lock that does nothing, is always measured: it is what the harness itself costs (null-lease for\n" +
+			"distributed locks). These have one interval, in one or several client processes, on servers that are\n" +
+			"brought up in containers and removed, or that --backend names.\n\n" +
 			"Exit codes: 0 ok, 1 runtime error, 2 usage, 3 a safety violation or a hang, 130 interrupted.",
 		Example: "  lockbench run\n" +
 			"  lockbench run --lock 'mcs*,mutex' --workload moderate --workers 1:4\n" +
