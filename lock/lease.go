@@ -52,6 +52,9 @@ type Target struct {
 	Workers int `json:"workers"`
 	// DialTimeout bounds Dial, and any one reconnect; > 0.
 	DialTimeout time.Duration `json:"dial_timeout_ns"`
+	// App is what the client calls itself where a server shows its clients' names (PostgreSQL's
+	// application_name); empty: the driver's default.
+	App string `json:"app,omitempty"`
 	// Meter counts what the client does; nil counts nothing. It stays in the process.
 	Meter *Meter `json:"-"`
 }

@@ -135,7 +135,7 @@ var importRules = []importRule{
 	{"no browser in the program", "it writes files: a page is opened by a browser, and the tests that drive one stay tests",
 		one("cmd/lockbench"), not(below("github.com/chromedp")), true, [2]string{"cmd/lockbench", "github.com/chromedp/chromedp"}},
 	{"clients stay in their leaves", "whoever reads records, or writes a lock, links no client of a server; the engine gets its servers by value (docs/adr/0017)",
-		both(ours, not(either(below("impls/distributed", "backends", "cmd/lockbench", "internal/cli", "internal/figures", "internal/watchdog"), one("."), one("impls"), below("internal/gatestudy", "examples")))),
+		both(ours, not(either(below("impls/distributed", "backends", "chaos", "cmd/lockbench", "internal/cli", "internal/figures", "internal/watchdog"), one("."), one("impls"), below("internal/gatestudy", "examples")))),
 		not(below(clients...)), true, [2]string{"internal/engine", "github.com/redis/go-redis/v9"}},
 	{"containers stay in backends", "how servers are brought up can be exchanged in one place; the watchdog removes them, whatever brought them up",
 		both(ours, not(below("backends", "internal/watchdog"))), not(below("github.com/testcontainers", "github.com/moby/moby")), false, [2]string{"internal/cli", "github.com/testcontainers/testcontainers-go"}},

@@ -1,0 +1,6 @@
+package chaos
+
+// Stage is where an injection takes place.
+type Stage struct {
+	Times Times
+}
