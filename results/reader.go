@@ -15,7 +15,7 @@ import (
 // record written is an event with a goroutine dump of 64 KiB.
 const MaxLine = 16 << 20
 
-// A Record is one line of a results file. Of Run, Sample and Event the one that
+// A Record is one line of a results file. Of Run, Sample, Event and Verdict the one that
 // belongs to Type is set; for the other types Raw has the line.
 type Record struct {
 	Line   int64 // 1-based
@@ -23,7 +23,9 @@ type Record struct {
 	Run    *Run
 	Sample *Sample
 	Event  *Event
-	// Raw is the line of a type without a Go struct here: verdict, summary, or
+	// Verdict is that of a fault. Verdicts of other kinds, such as a gate's, are Raw.
+	Verdict *ChaosVerdict
+	// Raw is the line of a type without a Go struct here: summary, other verdicts, or
 	// one that this version does not know. It is valid until the next record.
 	Raw json.RawMessage
 }
@@ -168,6 +170,8 @@ func (r *Reader) parse(line []byte, seen bool) (Record, error) {
 	var head struct {
 		Type   string `json:"type"`
 		Schema int    `json:"schema"`
+		// Fault tells the verdict of a fault from others. Its type is checked with the rest.
+		Fault json.RawMessage `json:"fault"`
 	}
 	rec := Record{Line: r.line}
 	if bytes.HasPrefix(line, samplePrefix) {
@@ -195,7 +199,13 @@ func (r *Reader) parse(line []byte, seen bool) (Record, error) {
 	case TypeEvent:
 		rec.Event = new(Event)
 		into = rec.Event
-	case TypeVerdict, TypeSummary:
+	case TypeVerdict:
+		if head.Fault == nil {
+			rec.Raw = line
+			return rec, nil
+		}
+		return r.verdict(rec, line, hint)
+	case TypeSummary:
 		rec.Raw = line
 		return rec, nil
 	default:
@@ -229,6 +239,20 @@ func (r *Reader) sample(rec Record, line []byte, hint string) (Record, error) {
 				l.HDR = ""
 			}
 		}
+	}
+	return rec, nil
+}
+
+// verdict decodes the line of a fault's verdict.
+func (r *Reader) verdict(rec Record, line []byte, hint string) (Record, error) {
+	rec.Verdict = new(ChaosVerdict)
+	if err := json.Unmarshal(line, rec.Verdict); err != nil {
+		return rec, r.jsonError(err, hint)
+	}
+	if err := rec.Verdict.Validate(); err != nil {
+		var fe *FieldError
+		errors.As(err, &fe)
+		return rec, r.fail(fe.Field, fe.Err, hintRange)
 	}
 	return rec, nil
 }

@@ -22,6 +22,8 @@ type RunReport struct {
 	Sections []*Section
 	Samples  []*Sample // in order of cell, then repetition; without histograms; none with SummariesOnly
 	Events   []*Event  // without dumps
+	// Chaos is what faults did to the run's locks, nil if it injected none.
+	Chaos    *ChaosReport
 	Warnings []string
 	// Interrupted: the run was stopped before its plan was done.
 	Interrupted bool
@@ -51,7 +53,10 @@ type Builder struct {
 type building struct {
 	report *RunReport
 	cells  map[cellKey]*cellData
-	twice  map[string]int // file -> samples that another had already
+	twice  map[string]int // file -> samples and verdicts that another had already
+	// verdicts are those of faults, and where each is from, to know one that is read again.
+	verdicts []*ChaosVerdict
+	from     map[string]string
 }
 
 type cellKey struct {
@@ -123,7 +128,7 @@ func (b *Builder) Add(file string, rec Record) error {
 		b.current[file] = b.run(file, rec.Run)
 		return nil
 	}
-	if rec.Sample == nil && rec.Event == nil {
+	if rec.Sample == nil && rec.Event == nil && rec.Verdict == nil {
 		return nil
 	}
 	cur := b.current[file]
@@ -136,7 +141,22 @@ func (b *Builder) Add(file string, rec Record) error {
 		cur.report.Events = append(cur.report.Events, &slim)
 		return nil
 	}
+	if rec.Verdict != nil {
+		cur.addVerdict(file, rec.Verdict)
+		return nil
+	}
 	return b.addSample(cur, file, rec)
+}
+
+// addVerdict keeps a verdict, unless another file of the run has the same cell: the same fault may come several
+// times to a lock of one file, with other parameters.
+func (r *building) addVerdict(file string, v *ChaosVerdict) {
+	if have, ok := r.from[v.Cell()]; ok && have != file {
+		r.twice[file]++
+		return
+	}
+	r.from[v.Cell()] = file
+	r.verdicts = append(r.verdicts, v)
 }
 
 func (b *Builder) addSample(cur *building, file string, rec Record) error {
@@ -195,7 +215,7 @@ func (b *Builder) run(file string, run *Run) *building {
 	}
 	r := &building{
 		report: &RunReport{Run: header, Host: hostFacts(run.Host), Files: []string{name}},
-		cells:  map[cellKey]*cellData{}, twice: map[string]int{},
+		cells:  map[cellKey]*cellData{}, twice: map[string]int{}, from: map[string]string{},
 	}
 	b.runs = append(b.runs, r)
 	return r
@@ -214,8 +234,12 @@ func (r *building) build(list []Metric) *RunReport {
 	out := *r.report
 	out.Warnings = nil
 	for _, file := range sortedKeys(r.twice) {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s: repetitions of run %s that were read before are not counted again: %d",
-			Printable(file), out.Run.RunID, r.twice[file]))
+		what := "repetitions"
+		if len(r.verdicts) > 0 {
+			what = "records"
+		}
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s of run %s that were read before are not counted again: %d",
+			Printable(file), what, out.Run.RunID, r.twice[file]))
 	}
 	for _, e := range out.Events {
 		if e.Kind == EventInterrupted {
@@ -224,7 +248,10 @@ func (r *building) build(list []Metric) *RunReport {
 		}
 	}
 	out.Sections, out.Samples = sections(&out, r.cells, list)
-	if len(out.Sections) == 0 {
+	if len(r.verdicts) > 0 {
+		out.Chaos = NewChaosReport(&out.Run, r.verdicts, out.Events)
+	}
+	if len(out.Sections) == 0 && out.Chaos == nil {
 		out.Warnings = append(out.Warnings, "the run has no repetitions")
 	}
 	return &out

@@ -22,6 +22,10 @@ const (
 	OutcomeError     = "error"     // the child crashed, or broke the protocol
 )
 
+// EventFault is the kind of event that a chaos run writes for each injection: an interval from AtNS to
+// EndNS, with the evidence in Text.
+const EventFault = "fault"
+
 // EventInterrupted is the kind of event that a run writes when it is stopped
 // before its plan is done.
 const EventInterrupted = "interrupted"
@@ -263,11 +267,12 @@ type Sample struct {
 // dump, an interrupt, a finding.
 type Event struct {
 	Type   string `json:"type"` // "event"
-	Kind   string `json:"kind"` // "hang", "crash", "interrupted", "violation", "step", ...
+	Kind   string `json:"kind"` // "hang", "crash", "interrupted", "violation", "step", "fault", ...
 	Cell   string `json:"cell,omitempty"`
 	Rep    int    `json:"rep"`
 	Worker *int   `json:"worker,omitempty"`
-	AtNS   int64  `json:"at_ns,omitempty"` // on the machine's monotonic clock
+	AtNS   int64  `json:"at_ns,omitempty"`  // on the machine's monotonic clock
+	EndNS  int64  `json:"end_ns,omitempty"` // of what lasts, on the same clock
 	Text   string `json:"text,omitempty"`
 	Dump   string `json:"dump,omitempty"` // goroutine dump, at most 64 KiB
 }

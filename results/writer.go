@@ -84,10 +84,10 @@ func NewWriter(w io.Writer, name string) *Writer {
 	return &Writer{w: w, name: name}
 }
 
-// Write appends one record: a Run, Sample or Event, by value or by pointer,
-// whose Type it fills in, or any other value that marshals to an object with a
-// "type". A Sample that a Reader would refuse is refused here: the fault is then
-// found by who made it.
+// Write appends one record: a Run, Sample, Event or ChaosVerdict, by value or by
+// pointer, whose Type it fills in, or any other value that marshals to an object
+// with a "type". A Sample or ChaosVerdict that a Reader would refuse is refused
+// here: the fault is then found by who made it.
 func (w *Writer) Write(rec any) error {
 	if w.err != nil {
 		return w.err
@@ -121,6 +121,8 @@ func typed(rec any) (any, error) {
 		return typed(*r)
 	case *Event:
 		return typed(*r)
+	case *ChaosVerdict:
+		return typed(*r)
 	case Run:
 		r.Type = TypeRun
 		if r.Schema == 0 {
@@ -133,6 +135,9 @@ func typed(rec any) (any, error) {
 	case Event:
 		r.Type = TypeEvent
 		return r, nil
+	case ChaosVerdict:
+		r.Type = TypeVerdict
+		return r, r.Validate()
 	}
 	return rec, nil
 }
