@@ -23,6 +23,7 @@ type build struct {
 	network string
 	free    []int        // port numbers
 	target  *lock.Target // what clients need: filled by the plan
+	clock   bool         // Options.Clock
 }
 
 // portsPerNode is how many a node takes at most: etcd two, ZooKeeper three.
@@ -72,6 +73,7 @@ type spec struct {
 	files   map[string]string // path in the container -> text, put there when it is made
 	publish []int             // ports for clients
 	addr    string            // where clients reach it
+	clock   bool              // its wall clock can be shifted
 }
 
 // names of what a cluster is made of; the parts of a name are letters, digits, - and _.

@@ -29,6 +29,7 @@ type Cluster struct {
 	target lock.Target
 	facts  Facts
 	nodes  []*Node
+	opened time.Time // when opening began
 
 	eng      *engine
 	image    string
@@ -91,7 +92,7 @@ func Open(ctx context.Context, topology string, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	for n := 1; ; n++ {
-		c := &Cluster{top: top, o: o, eng: eng, image: image,
+		c := &Cluster{top: top, o: o, eng: eng, image: image, opened: time.Now(),
 			facts: Facts{Service: top.Service, Topology: top.Name, Network: net, Persistence: top.Persistence,
 				Images: map[string]string{top.image: image}, Nodes: top.Nodes,
 				MinTTL: top.srv.lowest, MaxTTL: top.srv.highest}}
@@ -139,7 +140,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	c.target = lock.Target{Service: c.top.Service, Topology: c.top.Name}
-	specs := c.top.plan(&build{network: c.facts.Network, free: free, target: &c.target}, c.top)
+	specs := c.top.plan(&build{network: c.facts.Network, free: free, target: &c.target, clock: c.o.Clock}, c.top)
 	run := c.o.RunID
 	if run == "" {
 		run = "run"

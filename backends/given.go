@@ -28,6 +28,7 @@ func openGiven(ctx context.Context, top Topology, raw string, o Options) (*Clust
 		top:    Topology{Name: t.Topology, Service: t.Service, Nodes: len(t.Addrs), srv: srv},
 		o:      o,
 		target: t,
+		opened: time.Now(),
 		facts: Facts{Service: t.Service, Topology: t.Topology, Network: NetworkGiven, Persistence: "unknown",
 			Images: map[string]string{}, Nodes: len(t.Addrs)},
 	}

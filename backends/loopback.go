@@ -21,6 +21,7 @@ func openLoopback(top Topology) (*Cluster, error) {
 		serves:  func(ctx context.Context, _ lock.Target, addr string) error { return dialable(ctx, addr) },
 		version: func(context.Context, lock.Target, string) (string, error) { return loopbackVersion, nil },
 		clean:   func(_ context.Context, _ lock.Target, prefix string) (int, error) { return s.Clean(prefix), nil },
+		names:   func(_ context.Context, _ lock.Target, prefix string) ([]string, error) { return s.Names(prefix), nil },
 	}
 	return &Cluster{
 		top:    top,

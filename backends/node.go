@@ -28,6 +28,7 @@ type Node struct {
 	c         *Cluster
 	spec      *spec
 	container string // its name
+	slot      int    // of the clock's file, that counts
 
 	mu  sync.Mutex
 	cpu string // the file that tells its CPU time since it was started; empty: not looked for yet

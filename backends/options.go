@@ -14,6 +14,9 @@ type Options struct {
 	Images map[string]string
 	// Network is "host", "bridge" or "": host where the platform has it, else bridge.
 	Network string
+	// Clock makes the wall clocks of Redis servers shiftable (Node.Shift). Each reading of the clock is
+	// a system call then: not for measuring speed.
+	Clock bool
 	// Owner are labels that each container and network gets.
 	Owner map[string]string
 	// Register is called before a container or a network (kind) of that name is made;

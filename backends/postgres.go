@@ -13,7 +13,7 @@ import (
 	"lockbench/lock"
 )
 
-var postgresServer = server{serves: pgPing, version: pgVersion, clean: pgClean, given: pgGiven}
+var postgresServer = server{serves: pgPing, version: pgVersion, clean: pgClean, names: pgNames, given: pgGiven}
 
 // pgConnections is for K client processes with M workers each, each of which may hold
 // a connection; the default is 100.

@@ -14,7 +14,7 @@ import (
 	"lockbench/lock"
 )
 
-var redisServer = server{serves: redisPing, version: redisVersion, clean: redisClean, given: redisGiven}
+var redisServer = server{serves: redisPing, version: redisVersion, clean: redisClean, names: redisNames, given: redisGiven}
 
 // planRedis is for independent servers that keep nothing.
 func planRedis(b *build, top Topology) []*spec {
@@ -34,7 +34,7 @@ func redisSpec(b *build, name string, aof bool) *spec {
 	p := b.port()
 	addr := b.serve(name, p)
 	b.target.Addrs = append(b.target.Addrs, addr)
-	return &spec{name: name, cmd: redisArgs(b, p, aof), publish: []int{p}, addr: addr}
+	return b.clocked(&spec{name: name, cmd: redisArgs(b, p, aof), publish: []int{p}, addr: addr})
 }
 
 func redisArgs(b *build, port int, aof bool) []string {

@@ -14,7 +14,7 @@ import (
 
 // A primary and its replica, watched by three sentinels of which two must agree. The
 // target's addresses are the sentinels'.
-var sentinelServer = server{serves: sentinelPing, check: sentinelCheck, version: sentinelVersion, clean: sentinelClean}
+var sentinelServer = server{serves: sentinelPing, check: sentinelCheck, version: sentinelVersion, clean: sentinelClean, names: sentinelNames}
 
 const (
 	masterName     = "lockbench" // of the group that the sentinels watch
@@ -42,7 +42,7 @@ func planSentinel(b *build, _ Topology) []*spec {
 			second = p
 			args = append(args, "--replicaof", b.name("redis-1")+" "+strconv.Itoa(first))
 		}
-		out = append(out, &spec{name: name, cmd: args, publish: []int{p}, addr: b.serve(name, p)})
+		out = append(out, b.clocked(&spec{name: name, cmd: args, publish: []int{p}, addr: b.serve(name, p)}))
 	}
 	for i := range sentinels {
 		name, p := fmt.Sprintf("sentinel-%d", i+1), b.port()
@@ -198,16 +198,23 @@ func pairs(m any) []string {
 }
 
 func sentinelClean(ctx context.Context, t lock.Target, prefix string) (int, error) {
+	d, err := primaryTarget(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	return redisClean(ctx, d, prefix)
+}
+
+// primaryTarget is the primary alone, as the first sentinel that answers knows it.
+func primaryTarget(ctx context.Context, t lock.Target) (lock.Target, error) {
 	var errs []error
 	for _, s := range t.Addrs {
 		addr, err := primary(ctx, t, s)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		if err == nil {
+			t.Addrs = []string{addr}
+			return t, nil
 		}
-		d := t
-		d.Addrs = []string{addr}
-		return redisClean(ctx, d, prefix)
+		errs = append(errs, err)
 	}
-	return 0, errors.Join(errs...)
+	return lock.Target{}, errors.Join(errs...)
 }

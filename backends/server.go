@@ -22,12 +22,19 @@ import (
 type server struct {
 	// serves returns nil if the server serves clients: as a member of its cluster, if it is one.
 	serves func(ctx context.Context, t lock.Target, addr string) error
+	// answers returns nil if the server says anything, be it that it does not serve; nil: serves says it.
+	answers func(ctx context.Context, t lock.Target, addr string) error
+	// leader returns the address of the one that most members hold to be their leader. up are those
+	// that can be asked, a subset of the target's. nil: servers of that kind have none.
+	leader func(ctx context.Context, t lock.Target, up []string) (addr string, err error)
 	// check returns nil if they can serve together; nil: if each of the addresses serves.
 	check func(ctx context.Context, t lock.Target) error
 	// version returns what the server says of itself.
 	version func(ctx context.Context, t lock.Target, addr string) (string, error)
 	// clean removes all names that begin with prefix, and returns how many.
 	clean func(ctx context.Context, t lock.Target, prefix string) (int, error)
+	// names returns all names that begin with prefix: see Cluster.Names.
+	names func(ctx context.Context, t lock.Target, prefix string) ([]string, error)
 	// given looks at a given server for what would make it the wrong one; nil: nothing to look at.
 	given func(ctx context.Context, t lock.Target) error
 	// lowest and highest are the bounds of a TTL, with this project's settings or the service's

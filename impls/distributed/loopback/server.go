@@ -54,6 +54,26 @@ func (s *Server) Clean(prefix string) int {
 	return n
 }
 
+// Names returns who holds and who waits for the keys that begin with prefix, a line each. A key that is
+// free is not among them: its counter stays on purpose.
+func (s *Server) Names(prefix string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for name, k := range s.keys {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		if k.holder != nil {
+			out = append(out, fmt.Sprintf("%s held by %x", name, k.holder.owner))
+		}
+		for _, g := range k.queue {
+			out = append(out, fmt.Sprintf("%s awaited by %x", name, g.owner))
+		}
+	}
+	return out
+}
+
 // Close ends the server and all connections, and returns when nothing of it
 // runs any more.
 func (s *Server) Close() error {
