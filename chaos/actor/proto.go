@@ -16,7 +16,11 @@
 // (that is what some faults are about). A process whose standard input ends closes its client and exits.
 package actor
 
-import "lockbench/lock"
+import (
+	"time"
+
+	"lockbench/lock"
+)
 
 // What a Command does.
 const (
@@ -28,24 +32,27 @@ const (
 	// DoWork begins the loop of writes of an actor that is inside: Policy, EveryNS, Point.
 	// Events: EvPoint, EvWrote, and at last EvStopped.
 	DoWork = "work"
-	// DoGo lets an actor that stands at a point go on.
+	// DoGo lets an actor that stands at a point go on. Said before it stands there, it passes
+	// the point without standing; without any such command under way it says nothing.
 	DoGo = "go"
-	// DoFinish ends the loop of writes after the write under way, or a loop of DoProbe.
+	// DoFinish ends the loop of writes after the write under way, or a loop of DoProbe. It moves
+	// nobody from a point.
 	DoFinish = "finish"
 	// DoRelease gives the claim up (EvLeft), releases (EvReleased). With LimitNS the release is given up after that.
 	// Point == PointRelease: stands at the point between the two.
 	DoRelease = "release"
-	// DoCancel ends the context of the acquisition under way.
+	// DoCancel ends the context of the acquisition, or of the update, under way or not begun yet. Without one it says nothing.
 	DoCancel = "cancel"
 	// DoProbe acquires and releases the key again and again, EveryNS apart, until DoFinish: EvProbed for each
-	// grant. It claims nothing.
+	// grant, and at last EvStopped. It claims nothing, and errors are not told.
 	DoProbe = "probe"
 	// DoUpdate is one update of an optimistic lock by +1. Point == PointWrite: its first attempt stands
-	// between read and write. Events: EvPoint, EvUpdated.
+	// between read and write. Events: EvRequested, EvPoint, EvUpdated.
 	DoUpdate = "update"
 	// DoValue asks the service for the key's value: EvValue or EvFailed.
 	DoValue = "value"
-	// DoHangup closes the client: EvClosed. DoDial may follow.
+	// DoHangup ends whatever is under way, gives up claims that still stand, and closes the client: EvClosed,
+	// within CloseLimit. Nothing comes from before after that. DoDial may follow at once.
 	DoHangup = "hangup"
 )
 
@@ -79,13 +86,18 @@ type Command struct {
 	Slot    int                 `json:"slot"`          // index of the key in the arena
 	Worker  int                 `json:"worker"`        // index of the actor in the arena, and its name at the witness
 	Options lock.AcquireOptions `json:"options"`       // DoAcquire, DoProbe
-	LimitNS int64               `json:"limit_ns,omitempty"`
+	// LimitNS bounds the call of the lock: of DoAcquire and DoUpdate (0: no bound), DoProbe (each; 0: the TTL),
+	// DoRelease, DoValue and each protected write of DoWork (0: CallLimit).
+	LimitNS int64 `json:"limit_ns,omitempty"`
 	// Silent: do not read or write the witness's stores (guarded locks, actors that only wait).
 	Silent bool `json:"silent,omitempty"`
 
 	Policy  string `json:"policy,omitempty"`   // DoWork
-	EveryNS int64  `json:"every_ns,omitempty"` // DoWork, DoProbe: between two writes
-	Point   string `json:"point,omitempty"`    // stand there, once
+	EveryNS int64  `json:"every_ns,omitempty"` // DoWork, DoProbe: between two writes; 0: EveryDefault
+	// MarginNS is how long before its local deadline a careful holder takes its lease for ended: it is not
+	// woken at that very instant, and the next one may be let in then. 0: it leaves just after the deadline.
+	MarginNS int64  `json:"margin_ns,omitempty"`
+	Point    string `json:"point,omitempty"` // stand there, once
 }
 
 // What an Event tells.
@@ -101,7 +113,7 @@ const (
 	EvLost      = "lost"      // Lost was closed; sent once, whatever the policy, also while the actor stands at a point
 	EvPoint     = "at-point"  // Point
 	EvWrote     = "wrote"     // a write came back: Unfenced, Fenced; or of a protected write: Class
-	EvStopped   = "stopped"   // the loop of writes ended: Class is "lost" (it noticed), "finish", or that of an error
+	EvStopped   = "stopped"   // the loop ended: Class is StopLost, StopFinish, ClassNotHeld of a protected write, or ClassCanceled by DoHangup
 	EvLeft      = "left"      // the claim was given up
 	EvReleased  = "released"  // Class
 	EvProbed    = "probed"
@@ -110,7 +122,13 @@ const (
 	EvClosed    = "closed"
 )
 
-// Classes of an error. "" is success.
+// Why a loop stopped, in EvStopped's Class, beside classes of errors.
+const (
+	StopLost   = "lost"   // a careful holder noticed that its lease has ended; Text says by what
+	StopFinish = "finish" // DoFinish
+)
+
+// Classes of an error, see ClassOf. "" is success.
 const (
 	ClassOK          = ""
 	ClassNotAcquired = "not-acquired" // lock.ErrNotAcquired
@@ -129,6 +147,9 @@ type Event struct {
 	ID    int    `json:"id,omitempty"` // of the command that it comes from; 0: of none
 	Actor int    `json:"actor"`
 	AtNS  int64  `json:"at_ns"`
+	// CalledNS is when the call began whose return is AtNS (granted, refused, wrote, released, probed,
+	// updated); of EvEntered: when the claim began.
+	CalledNS int64 `json:"called_ns,omitempty"`
 
 	PID      int    `json:"pid,omitempty"`
 	Point    string `json:"point,omitempty"`
@@ -142,6 +163,7 @@ type Event struct {
 	// Unfenced and Fenced say of a write whether each store took it; nil: not asked, or no token.
 	Unfenced *bool `json:"unfenced,omitempty"`
 	Fenced   *bool `json:"fenced,omitempty"`
+	// Value is what was read or written: of EvEntered and EvWrote at the unfenced store, of EvValue in the service.
 	Value    int64 `json:"value,omitempty"`
 	Attempts int   `json:"attempts,omitempty"`
 	// Met is 1 + the worker whose claim stood when this one entered; 0: nobody's.
@@ -150,6 +172,13 @@ type Event struct {
 
 // MaxActors is how many actors a process may have.
 const MaxActors = 4
+
+// Bounds and defaults of what a process does.
+const (
+	CallLimit    = 2 * time.Second       // of a release, a reading, a protected write, a call of the witness
+	CloseLimit   = 5 * time.Second       // of DoHangup
+	EveryDefault = 10 * time.Millisecond // between two writes or probes
+)
 
 // Setup is the first line to the process: what does not change between rounds.
 type Setup struct {
