@@ -11,6 +11,7 @@ type ChaosMatrix struct {
 	Columns []ChaosColumn
 	Rows    []ChaosRow
 	cells   map[chaosPlace]*ChaosVerdict
+	family  map[ChaosColumn]int
 }
 
 // A ChaosColumn is a lock on a topology: all its cells are of the same servers.
@@ -33,9 +34,24 @@ func (m *ChaosMatrix) At(row ChaosRow, column ChaosColumn) *ChaosVerdict {
 	return m.cells[chaosPlace{row, column}]
 }
 
+// Family tells columns apart whose policies have nothing in common: of leases, which a holder may check or
+// not, of guarded writes, and of locks within a process.
+func (m *ChaosMatrix) Family(column ChaosColumn) int { return m.family[column] }
+
+func familyOf(policy string) int {
+	switch i := slices.Index(policies, policy); i {
+	case 0, 1:
+		return 0
+	case -1:
+		return len(policies)
+	default:
+		return i
+	}
+}
+
 // Part is the matrix of some of its columns, with the rows that they have.
 func (m *ChaosMatrix) Part(columns []ChaosColumn) *ChaosMatrix {
-	out := &ChaosMatrix{Columns: columns, cells: m.cells}
+	out := &ChaosMatrix{Columns: columns, cells: m.cells, family: m.family}
 	for _, row := range m.Rows {
 		if slices.ContainsFunc(columns, func(c ChaosColumn) bool { return m.At(row, c) != nil }) {
 			out.Rows = append(out.Rows, row)
@@ -44,11 +60,11 @@ func (m *ChaosMatrix) Part(columns []ChaosColumn) *ChaosMatrix {
 	return out
 }
 
-// Matrix arranges the cells of locks. Columns: those of one topology stand together, in the order of the
-// run, and the project's own locks before those of other libraries. Rows: by whom the fault hits, then in the order
+// Matrix arranges the cells of locks. Columns: those of one family and topology stand together, in the
+// order of the run, and the project's own locks before those of other libraries. Rows: by whom the fault hits, then in the order
 // of the run; careful before careless.
 func (r *ChaosReport) Matrix() *ChaosMatrix {
-	m := &ChaosMatrix{cells: map[chaosPlace]*ChaosVerdict{}}
+	m := &ChaosMatrix{cells: map[chaosPlace]*ChaosVerdict{}, family: map[ChaosColumn]int{}}
 	type rank struct{ group, peer, first int }
 	columns, rows, places := map[ChaosColumn]rank{}, map[ChaosRow]rank{}, map[ChaosColumn]int{}
 	faults := map[string]int{}
@@ -69,7 +85,9 @@ func (r *ChaosReport) Matrix() *ChaosMatrix {
 			}
 			columns[at.column] = k
 			m.Columns = append(m.Columns, at.column)
+			m.family[at.column] = familyOf(v.Policy)
 		}
+		m.family[at.column] = min(m.family[at.column], familyOf(v.Policy))
 		if _, ok := faults[v.Fault]; !ok {
 			faults[v.Fault] = i
 		}
@@ -80,7 +98,7 @@ func (r *ChaosReport) Matrix() *ChaosMatrix {
 	}
 	slices.SortStableFunc(m.Columns, func(a, b ChaosColumn) int {
 		x, y := columns[a], columns[b]
-		return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.peer, y.peer), cmp.Compare(x.first, y.first))
+		return cmp.Or(cmp.Compare(m.family[a], m.family[b]), cmp.Compare(x.group, y.group), cmp.Compare(x.peer, y.peer), cmp.Compare(x.first, y.first))
 	})
 	slices.SortStableFunc(m.Rows, func(a, b ChaosRow) int {
 		x, y := rows[a], rows[b]

@@ -35,6 +35,9 @@ func Bench(w io.Writer, rep *results.Report) error {
 	if hasSection(rep, (*results.Section).Distributed) {
 		units = slices.Concat(units, remoteBenchUnits)
 	}
+	if slices.ContainsFunc(rep.Runs, func(r *results.RunReport) bool { return r.Chaos != nil }) {
+		units = slices.Concat(units, chaosBenchUnits)
+	}
 	for _, u := range units {
 		err := out.Write(&benchfmt.UnitMetadata{
 			UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: u.unit, Key: "better"}, OrigUnit: u.unit, Value: u.better,
@@ -80,6 +83,9 @@ func Bench(w io.Writer, rep *results.Report) error {
 			if err := out.Write(res); err != nil {
 				return err
 			}
+		}
+		if err := chaosBench(w, out, r); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -14,29 +14,34 @@ import (
 	"lockbench/results/num"
 )
 
-// JSON writes an array of summary records, one a cell, of all runs, and one at a
-// time: the text of many is longer than they are. Absent figures are left out;
-// null is an infinite one.
+// JSON writes an array of summary records, one a cell, and of verdicts, one a cell of chaos, of
+// all runs, and one at a time: the text of many is longer than they are. Absent
+// figures of a summary are left out; null is an infinite one.
 func JSON(w io.Writer, rep *results.Report) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetIndent("  ", "  ")
 	enc.SetEscapeHTML(false)
 	sep, end := "[\n  ", "[]\n" // an empty report is [], not null
+	write := func(v any) error {
+		b.Reset()
+		b.WriteString(sep)
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+		b.Truncate(b.Len() - 1) // Encode ends the line
+		sep, end = ",\n  ", "\n]\n"
+		_, err := w.Write(b.Bytes())
+		return err
+	}
 	for _, r := range rep.Runs {
-		for _, s := range r.Sections {
-			for _, c := range s.Cells {
-				b.Reset()
-				b.WriteString(sep)
-				if err := enc.Encode(c); err != nil {
-					return fmt.Errorf("cell %s: %w", c.Cell, err)
-				}
-				b.Truncate(b.Len() - 1) // Encode ends the line
-				if _, err := w.Write(b.Bytes()); err != nil {
-					return err
-				}
-				sep, end = ",\n  ", "\n]\n"
+		for _, c := range r.Cells() {
+			if err := write(c); err != nil {
+				return fmt.Errorf("cell %s: %w", c.Cell, err)
 			}
+		}
+		if err := chaosJSON(write, r); err != nil {
+			return err
 		}
 	}
 	_, err := io.WriteString(w, end)
@@ -49,29 +54,29 @@ type field struct {
 	get  func(c *results.CellSummary) string
 }
 
-// CSV writes one row a cell. Absent figures are empty, infinite ones "inf".
+// CSV writes one row a cell, and one a verdict of chaos. Absent figures are empty, infinite ones "inf".
 // Figures are medians unless their name ends in _lo, _hi (bounds of the 95 %
 // interval), _mad or _cv; acquire_max_ns and handoff_max_ns are the longest of all
 // repetitions, _rep_max_ns the median of what was the longest in each.
 func CSV(w io.Writer, rep *results.Report) error {
 	out := csv.NewWriter(w)
 	fields := append(csvFields(), remoteFields(rep)...)
-	var line []string
-	for _, f := range fields {
-		line = append(line, f.name)
-	}
-	if err := out.Write(line); err != nil {
+	chaos := newChaosCSV(rep, fields)
+	if err := out.Write(chaos.names); err != nil {
 		return err
 	}
 	for _, r := range rep.Runs {
 		for _, c := range r.Cells() {
-			line = line[:0]
+			values := map[string]string{}
 			for _, f := range fields {
-				line = append(line, f.get(c))
+				values[f.name] = f.get(c)
 			}
-			if err := out.Write(line); err != nil {
+			if err := out.Write(chaos.row(values)); err != nil {
 				return err
 			}
+		}
+		if err := out.WriteAll(chaos.rows(r)); err != nil {
+			return err
 		}
 	}
 	out.Flush()

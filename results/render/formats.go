@@ -21,18 +21,28 @@ type Format struct {
 	// Histograms: it shows more than the percentiles of single repetitions, and
 	// wants a Report that was built with results.KeepHistograms.
 	Histograms bool
+	// Detail writes more than Write does of what faults did; nil = Write leaves nothing out.
+	Detail func(w io.Writer, rep *results.Report) error
+}
+
+// Detailed writes all that the format has.
+func (f Format) Detailed(w io.Writer, rep *results.Report) error {
+	if f.Detail == nil {
+		return f.Write(w, rep)
+	}
+	return f.Detail(w, rep)
 }
 
 // Formats are all formats, the default first.
 func Formats() []Format {
 	return []Format{
-		{"table", "for reading in a terminal", Table, false, false},
-		{"markdown", "GitHub tables", Markdown, false, false},
-		{"csv", "one row a cell, units in the header", CSV, false, false},
-		{"json", "an array of summary records, one a cell", JSON, false, false},
-		{"bench", "Go benchmark lines, one a repetition, for benchstat", Bench, true, false},
-		{"html", "one page with tables that sort and filter, and charts", HTML, true, true},
-		{"latex", "tables for a paper, with the package booktabs", LaTeX, false, false},
+		{Name: "table", Help: "for reading in a terminal", Write: Table, Detail: TableDetail},
+		{Name: "markdown", Help: "GitHub tables", Write: Markdown},
+		{Name: "csv", Help: "one row a cell, units in the header", Write: CSV},
+		{Name: "json", Help: "an array of summary records, one a cell", Write: JSON},
+		{Name: "bench", Help: "Go benchmark lines, one a repetition, for benchstat", Write: Bench, Samples: true},
+		{Name: "html", Help: "one page with tables that sort and filter, and charts", Write: HTML, Samples: true, Histograms: true},
+		{Name: "latex", Help: "tables for a paper, with the package booktabs", Write: LaTeX},
 	}
 }
 

@@ -38,9 +38,14 @@ func LaTeX(w io.Writer, rep *results.Report) error {
 		for _, warning := range r.Warnings {
 			latexComment(&b, "warning: "+warning)
 		}
-		latexComment(&b, closing(r))
+		if len(r.Sections) > 0 {
+			latexComment(&b, closing(r))
+		}
 		for _, s := range r.Sections {
 			latexSection(&b, r, s)
+		}
+		if r.Chaos != nil {
+			latexChaos(&b, r.Chaos)
 		}
 	}
 	_, err := w.Write(b.Bytes())

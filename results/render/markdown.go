@@ -67,6 +67,11 @@ func Markdown(w io.Writer, rep *results.Report) error {
 				}
 			}
 		}
+		if r.Chaos != nil {
+			if err := chaosMarkdown(&b, r.Chaos); err != nil {
+				return err
+			}
+		}
 	}
 	if hasCells(rep) {
 		markdownEntries(&b, "Columns", glossary(rep))

@@ -27,7 +27,12 @@ const (
 )
 
 // Table writes a report for a terminal of 150 columns.
-func Table(w io.Writer, rep *results.Report) error {
+func Table(w io.Writer, rep *results.Report) error { return table(w, rep, false) }
+
+// TableDetail is Table with a line for each cell of chaos.
+func TableDetail(w io.Writer, rep *results.Report) error { return table(w, rep, true) }
+
+func table(w io.Writer, rep *results.Report, detail bool) error {
 	var b bytes.Buffer
 	for _, warning := range rep.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
@@ -39,7 +44,7 @@ func Table(w io.Writer, rep *results.Report) error {
 		if len(rep.Runs) > 1 {
 			fmt.Fprintf(&b, "== %s ==\n", runName(r))
 		}
-		if err := tableRun(&b, r); err != nil {
+		if err := tableRun(&b, r, detail); err != nil {
 			return err
 		}
 	}
@@ -57,7 +62,7 @@ func Table(w io.Writer, rep *results.Report) error {
 	return err
 }
 
-func tableRun(b *bytes.Buffer, r *results.RunReport) error {
+func tableRun(b *bytes.Buffer, r *results.RunReport, detail bool) error {
 	if host := r.Host.String(); host != "" {
 		fmt.Fprintf(b, "host: %s\n", host)
 	}
@@ -95,6 +100,12 @@ func tableRun(b *bytes.Buffer, r *results.RunReport) error {
 				return err
 			}
 		}
+	}
+	if r.Chaos != nil {
+		if len(r.Sections) > 0 {
+			b.WriteString("\n")
+		}
+		return chaosTable(b, r.Chaos, detail)
 	}
 	return nil
 }
