@@ -97,7 +97,8 @@ func sentinelNames(ctx context.Context, t lock.Target, prefix string) ([]string,
 func etcdNames(ctx context.Context, t lock.Target, prefix string) ([]string, error) {
 	var out []string
 	err := withEtcd(ctx, t, t.Addrs, func(ctx context.Context, c *clientv3.Client) error {
-		r, err := c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		// With the values, of some bytes: a request for keys alone is answered without their leases (3.7).
+		r, err := c.Get(ctx, prefix, clientv3.WithPrefix())
 		if err != nil {
 			return fmt.Errorf("read the keys: %w", err)
 		}
