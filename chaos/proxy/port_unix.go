@@ -1,6 +1,6 @@
 //go:build unix
 
-package tcpproxy
+package proxy
 
 import (
 	"context"
