@@ -68,6 +68,7 @@ func (d *pipe) first() error {
 			return err
 		}
 		d.p.mu.Lock()
+		d.ends--
 		if d.l.delivered++; d.l.delivered == len(d.l.pipe) {
 			d.p.finish(d.l, rstNone)
 		}

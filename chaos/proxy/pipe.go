@@ -61,6 +61,7 @@ type pipe struct {
 
 	// Guarded by Proxy.mu.
 	queued int64 // bytes in the queue
+	ends   int   // in the queue
 	ended  bool  // the reader has seen the end of its side
 	broken bool  // writing to the side that is read from has failed: its end is a reset
 
@@ -173,6 +174,7 @@ func (d *pipe) deafen() (endSeen bool) {
 	d.p.mu.Lock()
 	defer d.p.mu.Unlock()
 	d.took(d.queued)
+	d.ends = 0
 	kick(d.room)
 	d.back().broken = true
 	return d.back().ended
@@ -220,6 +222,9 @@ func (d *pipe) note(it item) (slow delay, ok bool) {
 		return delay{}, false
 	}
 	d.took(-int64(len(it.data)))
+	if it.end != none {
+		d.ends++
+	}
 	return p.delay, true
 }
 

@@ -131,9 +131,12 @@ func (s *Set) AwaitHeldReply(ctx context.Context) error {
 	return s.await(ctx, func(t Stats) bool { return t.HeldReplies > 0 })
 }
 
-// AwaitHeld waits until a byte of either direction, or a new connection, is held.
+// AwaitHeld waits until anything is held: a byte or the end of a stream, in either direction, or a
+// new connection.
 func (s *Set) AwaitHeld(ctx context.Context) error {
-	return s.await(ctx, func(t Stats) bool { return t.HeldRequests > 0 || t.HeldReplies > 0 || t.Waiting > 0 })
+	return s.await(ctx, func(t Stats) bool {
+		return t.HeldRequests > 0 || t.HeldReplies > 0 || t.HeldEnds > 0 || t.Waiting > 0
+	})
 }
 
 func (s *Set) await(ctx context.Context, ok func(Stats) bool) error {

@@ -10,8 +10,10 @@ import (
 type Stats struct {
 	// Bytes given to the other side's kernel so far, or being given to it.
 	PassedRequests, PassedReplies int64
-	// Bytes that are held now. Ends of streams are held, too, and count nothing.
+	// Bytes that are held now.
 	HeldRequests, HeldReplies int64
+	// Ends of streams, FIN or RST, that are held now.
+	HeldEnds int
 	// Bytes that are under way now, because the proxy is slow or the other side takes no more.
 	DelayedRequests, DelayedReplies int64
 
@@ -31,6 +33,7 @@ func (s *Stats) add(o Stats) {
 	s.PassedReplies += o.PassedReplies
 	s.HeldRequests += o.HeldRequests
 	s.HeldReplies += o.HeldReplies
+	s.HeldEnds += o.HeldEnds
 	s.DelayedRequests += o.DelayedRequests
 	s.DelayedReplies += o.DelayedReplies
 	s.Open += o.Open
@@ -56,6 +59,11 @@ func (p *Proxy) Stats() Stats {
 	for l := range p.links {
 		if l.held {
 			s.Waiting++
+		}
+		for dir, d := range l.pipe {
+			if p.hold[dir] {
+				s.HeldEnds += d.ends
+			}
 		}
 	}
 	return s
