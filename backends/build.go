@@ -11,7 +11,6 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
-	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 	tclog "github.com/testcontainers/testcontainers-go/log"
 
@@ -102,6 +101,7 @@ func (c *Cluster) create(ctx context.Context, n *Node) error {
 				h.NetworkMode = "host"
 				return
 			}
+			h.ExtraHosts = c.hosts()
 			h.PortBindings = network.PortMap{}
 			for _, p := range n.spec.publish {
 				h.PortBindings[port(p)] = []network.PortBinding{{HostIP: netip.MustParseAddr(localhost), HostPort: strconv.Itoa(p)}}
@@ -115,8 +115,9 @@ func (c *Cluster) create(ctx context.Context, n *Node) error {
 		req.ExposedPorts = append(req.ExposedPorts, fmt.Sprintf("%d/tcp", p))
 	}
 	if c.facts.Network != NetworkHost {
-		req.Networks = slices.Clone(c.networks)
-		req.NetworkAliases = map[string][]string{c.networks[len(c.networks)-1]: {n.spec.name}}
+		// Older engines take one network when a container is made, and the others afterwards.
+		req.Networks = []string{n.clients.name}
+		req.EndpointSettingsModifier = func(e map[string]*network.EndpointSettings) { e[n.clients.name] = endpoint(n.clients, n) }
 	}
 	for _, path := range slices.Sorted(maps.Keys(n.spec.files)) {
 		req.Files = append(req.Files, testcontainers.ContainerFile{
@@ -133,33 +134,10 @@ func (c *Cluster) create(ctx context.Context, n *Node) error {
 	if err != nil {
 		return fmt.Errorf("make container %s: %w", n.container, err)
 	}
+	if c.peers != nil && !n.Isolated() {
+		return c.join(ctx, n, c.peers)
+	}
 	return nil
 }
 
 func port(p int) network.Port { return network.MustParsePort(strconv.Itoa(p) + "/tcp") }
-
-// networks of a cluster on bridges. Clients come through the first; servers reach each
-// other through the second, which leads nowhere else, so that a node can be cut off from its peers alone.
-// Docker publishes ports through the network whose name sorts first of those that lead out.
-func (c *Cluster) makeNetworks(ctx context.Context, base string, nodes int) error {
-	parts := []string{"clients"}
-	if nodes > 1 {
-		parts = append(parts, "peers")
-	}
-	ctx, cancel := apart(ctx) // as in create
-	defer cancel()
-	for _, part := range parts {
-		name := base + "-" + part
-		if err := c.register(KindNetwork, name); err != nil {
-			return err
-		}
-		labels := testcontainers.GenericLabels()
-		maps.Copy(labels, c.o.Owner)
-		if _, err := c.eng.cli.NetworkCreate(ctx, name, client.NetworkCreateOptions{
-			Driver: "bridge", Internal: part == "peers", Labels: labels}); err != nil {
-			return fmt.Errorf("make network %s: %w", name, err)
-		}
-		c.networks = append(c.networks, name)
-	}
-	return nil
-}

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/moby/moby/client"
 	"golang.org/x/sync/errgroup"
 
 	"lockbench/lock"
@@ -33,7 +32,8 @@ type Cluster struct {
 
 	eng      *engine
 	image    string
-	networks []string
+	networks []*bridge
+	peers    *bridge // also in networks; nil: the servers have no business with each other, or are on the host's network
 
 	mu     sync.Mutex
 	forget []func() // what was registered, in order
@@ -146,17 +146,17 @@ func (c *Cluster) start(ctx context.Context) error {
 		run = "run"
 	}
 	base := strings.Join([]string{"lockbench", sanitize(run), c.top.Name, token(4)}, "-")
-	if c.facts.Network == NetworkBridge {
-		if err := c.makeNetworks(ctx, base, len(specs)); err != nil {
-			return err
-		}
-	}
-	for _, s := range specs {
-		n := &Node{Name: s.name, Addr: s.addr, c: c, spec: s, container: base + "-" + s.name}
+	for i, s := range specs {
+		n := &Node{Name: s.name, Addr: s.addr, c: c, spec: s, container: base + "-" + s.name, index: i}
 		if err := c.register(KindContainer, n.container); err != nil {
 			return err
 		}
 		c.nodes = append(c.nodes, n)
+	}
+	if c.facts.Network == NetworkBridge {
+		if err := c.makeNetworks(ctx, base, c.nodes); err != nil {
+			return err
+		}
 	}
 	// Side by side: members of a quorum wait for each other, and must not go on waiting for one that failed.
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
@@ -304,11 +304,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 	ctx, cancel := apart(ctx)
 	defer cancel()
 	err := c.each(func(n *Node) error { return c.eng.remove(ctx, n.container) })
-	for _, name := range c.networks {
-		if _, nerr := c.eng.cli.NetworkRemove(ctx, name, client.NetworkRemoveOptions{}); nerr != nil && !notFound(nerr) {
-			err = errors.Join(err, fmt.Errorf("remove network %s: %w", name, nerr))
-		}
-	}
+	err = errors.Join(err, c.removeNetworks(ctx))
 	if err != nil {
 		return fmt.Errorf("close %s: %w", c.top.Name, err) // still registered: the watchdog tries again
 	}

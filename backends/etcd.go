@@ -105,6 +105,41 @@ func etcdServes(ctx context.Context, t lock.Target, addr string) error {
 	})
 }
 
+// etcdAnswers wants its status, which it tells without a leader, too.
+func etcdAnswers(ctx context.Context, t lock.Target, addr string) error {
+	_, err := etcdStatus(ctx, t, addr)
+	return err
+}
+
+// etcdLeader asks each member whom it follows. A leader that is cut off goes on naming itself for a
+// while, but has no majority.
+func etcdLeader(ctx context.Context, t lock.Target, up []string) (string, error) {
+	return vote(askAll(ctx, up, func(ctx context.Context, addr string) (string, error) { return etcdFollows(ctx, t, addr) }), len(t.Addrs))
+}
+
+// etcdFollows returns the address of the one that a member follows; empty: of none.
+func etcdFollows(ctx context.Context, t lock.Target, addr string) (string, error) {
+	leader := ""
+	err := withEtcd(ctx, t, []string{addr}, func(ctx context.Context, c *clientv3.Client) error {
+		s, err := c.Status(ctx, addr)
+		if err != nil {
+			return fmt.Errorf("ask %s for its status: %w", addr, err)
+		}
+		// By its own knowledge: a member that has lost the majority cannot confirm it.
+		members, err := c.MemberList(ctx, clientv3.WithSerializable())
+		if err != nil {
+			return fmt.Errorf("ask %s for the members: %w", addr, err)
+		}
+		for _, m := range members.Members {
+			if m.ID == s.Leader && len(m.ClientURLs) > 0 {
+				leader = reached(t, strings.TrimPrefix(m.ClientURLs[0], "http://"))
+			}
+		}
+		return nil
+	})
+	return leader, err
+}
+
 func etcdVersion(ctx context.Context, t lock.Target, addr string) (string, error) {
 	s, err := etcdStatus(ctx, t, addr)
 	if err != nil {

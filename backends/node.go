@@ -20,6 +20,10 @@ import (
 //	running, paused --Kill--> dead --Restart--> running, with its data
 //	running, paused, dead --RestartEmpty--> running, without
 //
+// Besides, on bridges, in any of these states:
+//
+//	connected --Isolate--> isolated from its peers --Rejoin--> connected
+//
 // Its address and port never change. Its methods are called by one goroutine at a time.
 type Node struct {
 	Name string // within its cluster: "redis-1", "sentinel-2"
@@ -27,11 +31,14 @@ type Node struct {
 
 	c         *Cluster
 	spec      *spec
-	container string // its name
-	slot      int    // of the clock's file, that counts
+	container string  // its name
+	index     int     // among the cluster's nodes
+	clients   *bridge // its network for clients; nil: the host's
+	slot      int     // of the clock's file, that counts
 
 	mu  sync.Mutex
 	cpu string // the file that tells its CPU time since it was started; empty: not looked for yet
+	off bool   // isolated
 }
 
 // Container returns the name of its container.
@@ -78,7 +85,7 @@ func (n *Node) Resume(ctx context.Context) error {
 
 // Restart starts the server again, in the same container and with what it had on disk, and returns
 // when it serves. One that runs is killed first. A member of a quorum whose others are mostly dead or
-// paused cannot serve (etcd does not even listen then): it is started, and the caller brings back the next.
+// paused or cut off cannot serve (etcd does not even listen then): it is started, and the caller brings back the next.
 func (n *Node) Restart(ctx context.Context) error {
 	if err := n.Kill(ctx); err != nil {
 		return err
@@ -98,6 +105,9 @@ func (n *Node) quorum(ctx context.Context) (bool, error) {
 	if n.c.top.needsData == "" {
 		return true, nil
 	}
+	if n.Isolated() && len(n.c.nodes) > 1 {
+		return false, nil
+	}
 	up := 1
 	for _, m := range n.c.nodes {
 		if m == n {
@@ -107,7 +117,7 @@ func (n *Node) quorum(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if s.Running && !s.Paused {
+		if s.Running && !s.Paused && !m.Isolated() {
 			up++
 		}
 	}
@@ -196,8 +206,10 @@ func (n *Node) start(ctx context.Context, wait bool) error {
 const pollEvery = 20 * time.Millisecond
 
 // poll asks until there is no error, or ctx ends; it then returns the last one.
-func poll(ctx context.Context, ask func() error) error {
-	t := time.NewTicker(pollEvery)
+func poll(ctx context.Context, ask func() error) error { return pollEach(ctx, pollEvery, ask) }
+
+func pollEach(ctx context.Context, every time.Duration, ask func() error) error {
+	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
 		err := ask()

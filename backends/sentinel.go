@@ -127,6 +127,11 @@ func primary(ctx context.Context, t lock.Target, sentinel string) (string, error
 	return addr, err
 }
 
+// sentinelLeader returns the primary that most sentinels know.
+func sentinelLeader(ctx context.Context, t lock.Target, up []string) (string, error) {
+	return vote(askAll(ctx, up, func(ctx context.Context, addr string) (string, error) { return primary(ctx, t, addr) }), len(t.Addrs))
+}
+
 // sentinelCheck wants all sentinels to know each other, the primary and a replica that
 // follows it: before that a failover cannot succeed. Its primary is the one that they agree on.
 func sentinelCheck(ctx context.Context, t lock.Target) error {

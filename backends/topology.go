@@ -21,6 +21,8 @@ type Topology struct {
 	// needsData says why a member cannot come back without its data; empty: it can. It
 	// is set exactly for those that serve by majority.
 	needsData string
+	// peers: its servers talk to each other.
+	peers bool
 }
 
 // votes is what a member of a quorum cannot do without. A member that forgot what it voted for
@@ -40,7 +42,7 @@ var topologies = []Topology{
 	{Name: "etcd-1", Service: lock.ServiceEtcd, Nodes: 1, Persistence: keepsFsync,
 		Doc: "one etcd", image: imageEtcd, srv: &etcdServer, plan: planEtcd},
 	{Name: "etcd-3", Service: lock.ServiceEtcd, Nodes: 3, Persistence: keepsFsync,
-		Doc: "three members of one etcd cluster", image: imageEtcd, srv: &etcdServer, plan: planEtcd, needsData: votes},
+		Doc: "three members of one etcd cluster", image: imageEtcd, srv: &etcdServer, plan: planEtcd, needsData: votes, peers: true},
 	{Name: "loopback", Service: lock.ServiceLoopback, Nodes: 1, Persistence: keepsNone,
 		Doc: "this program's own lock server, in its own process: needs no Docker"},
 	{Name: "postgres", Service: lock.ServicePostgres, Nodes: 1, Persistence: keepsFsync,
@@ -50,7 +52,7 @@ var topologies = []Topology{
 	{Name: "redis-aof", Service: lock.ServiceRedis, Nodes: 1, Persistence: keepsAOF,
 		Doc: "one Redis with an append-only file, synced every second", image: imageRedis, srv: &redisServer, plan: planRedisAOF},
 	{Name: "redis-sentinel", Service: lock.ServiceRedis, Nodes: 5, Persistence: keepsNone,
-		Doc: "a primary, a replica and three sentinels that fail over", image: imageRedis, srv: &sentinelServer, plan: planSentinel},
+		Doc: "a primary, a replica and three sentinels that fail over", image: imageRedis, srv: &sentinelServer, plan: planSentinel, peers: true},
 	{Name: "redlock-3", Service: lock.ServiceRedlock, Nodes: 3, Persistence: keepsNone,
 		Doc: "three independent Redis", image: imageRedis, srv: &redisServer, plan: planRedis},
 	{Name: "redlock-5", Service: lock.ServiceRedlock, Nodes: 5, Persistence: keepsNone,
@@ -58,7 +60,7 @@ var topologies = []Topology{
 	{Name: "zookeeper-1", Service: lock.ServiceZooKeeper, Nodes: 1, Persistence: keepsFsync,
 		Doc: "one ZooKeeper, standalone, tickTime 500", image: imageZooKeeper, srv: &zookeeperServer, plan: planZooKeeper},
 	{Name: "zookeeper-3", Service: lock.ServiceZooKeeper, Nodes: 3, Persistence: keepsFsync,
-		Doc: "three members of one ZooKeeper ensemble, tickTime 500", image: imageZooKeeper, srv: &zookeeperServer, plan: planZooKeeper, needsData: votes},
+		Doc: "three members of one ZooKeeper ensemble, tickTime 500", image: imageZooKeeper, srv: &zookeeperServer, plan: planZooKeeper, needsData: votes, peers: true},
 }
 
 // Topologies returns what Open can start, sorted by name.

@@ -62,9 +62,10 @@ func planZooKeeper(b *build, top Topology) []*spec {
 				// Both would listen on all addresses.
 				"ZOO_ADMINSERVER_ENABLED": "false",
 				"JMXDISABLE":              "true",
-				"ZOO_CFG_EXTRA":           "quorumListenOnAllIPs=false",
-				"ZK_SERVER_HEAP":          strconv.Itoa(zkHeapMB),
-				"JVMFLAGS":                fmt.Sprintf("-Xmx%dm", zkHeapMB),
+				// A server that is started while it is cut off from its peers has no such address, and would end.
+				"ZOO_CFG_EXTRA":  "quorumListenOnAllIPs=" + strconv.FormatBool(b.network != NetworkHost),
+				"ZK_SERVER_HEAP": strconv.Itoa(zkHeapMB),
+				"JVMFLAGS":       fmt.Sprintf("-Xmx%dm", zkHeapMB),
 			}})
 	}
 	return out
@@ -109,6 +110,43 @@ func zkServes(ctx context.Context, _ lock.Target, addr string) error {
 		return fmt.Errorf("%s does not serve: %s", addr, strings.TrimSpace(text))
 	}
 	return nil
+}
+
+// zkAnswers takes any answer: one without a leader says that it does not serve.
+func zkAnswers(ctx context.Context, _ lock.Target, addr string) error {
+	_, err := zkAsk(ctx, addr, "srvr")
+	return err
+}
+
+// zkLeader asks each member for its role. A leader that is cut off keeps its role for up to syncLimit ticks; the epoch,
+// the upper half of the transaction number, tells it from the next.
+func zkLeader(ctx context.Context, t lock.Target, up []string) (string, error) {
+	type role struct {
+		addr, mode string
+		epoch      uint64
+	}
+	roles := askAll(ctx, up, func(ctx context.Context, addr string) (role, error) {
+		text, err := zkAsk(ctx, addr, "srvr")
+		if err != nil {
+			return role{}, err
+		}
+		// One without a role says no number.
+		zxid, _ := strconv.ParseUint(strings.TrimPrefix(zkField(text, "Zxid"), "0x"), 16, 64)
+		return role{addr, zkField(text, "Mode"), zxid >> 32}, nil
+	})
+	serving, first := 0, role{}
+	for _, r := range roles {
+		if r.mode != "" {
+			serving++
+		}
+		if r.mode == "leader" && (first.addr == "" || r.epoch > first.epoch) {
+			first = r
+		}
+	}
+	if 2*serving <= len(t.Addrs) || first.addr == "" {
+		return "", fmt.Errorf("%w: of %d members %d serve: %v", ErrNoLeader, len(t.Addrs), serving, roles)
+	}
+	return first.addr, nil
 }
 
 func zkVersion(ctx context.Context, _ lock.Target, addr string) (string, error) {
