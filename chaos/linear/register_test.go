@@ -37,6 +37,7 @@ func TestRegister(t *testing.T) {
 		{"an unknown write that does not show", []Access{hung(write(1, 1, 0, 0, 5)), read(2, 2, 4, 5, 0), read(2, 2, 6, 7, 0)}, Yes, ""},
 		{"an unknown write that comes and goes", []Access{hung(write(1, 1, 0, 0, 5)), read(1, 1, 4, 5, 5), read(1, 1, 6, 7, 0)}, No, "read of 0"},
 		{"an unknown read that registered its token", []Access{hung(read(2, 2, 0, 0, 0)), refused(write(1, 1, 4, 5, 6))}, Yes, ""},
+		{"an unknown read has no value that could be wrong", []Access{write(1, 1, 0, 1, 5), hung(read(1, 1, 4, 0, 0))}, Yes, ""},
 		{"without tokens there is nothing to judge", []Access{{Kind: witness.OpWrite, Value: 6, OK: true}}, Unknown, "no operation"},
 		{"nothing", nil, Unknown, "no operation"},
 		{"a return before the call", []Access{read(1, 1, 5, 4, 0)}, Unknown, "before its call"},
