@@ -39,7 +39,15 @@ const (
 	StalledHolder  = "stalled-holder"
 )
 
-var faults []Fault
+var faults = []Fault{
+	faultNone,
+	faultHolderKill, faultHolderPause, faultHolderCutoff, faultHolderReset, faultHolderSlow,
+	faultStaleUnlock, faultCancelAcquire, faultReplyLost, faultRenewalStop,
+	faultWaiterKill, faultWaiterPause, faultWaiterCutoff,
+	faultServerKill, faultServerRestart, faultServerEmpty, faultServerPause, faultLeaderKill, faultReplicaPromote,
+	faultMinorityCutoff, faultQuorumLoss, faultClockForward, faultClockBack, faultConnTerminate, faultBareQuorum,
+	faultGoroutineExit, faultPanic, faultStalled,
+}
 
 // Faults returns the catalogue, in its order.
 func Faults() []Fault { return slices.Clone(faults) }

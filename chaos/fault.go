@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"lockbench/backends"
 	"lockbench/lock"
 )
 
@@ -71,6 +72,18 @@ type Fault struct {
 	Fresh bool
 	// Proxied: the hit client's traffic goes through proxies of the harness.
 	Proxied bool
+	// Inner: these proxies lead to the servers' own addresses, not to those that are published.
+	Inner bool
+	// TTL is that of the leases if the service's usual one is shorter; 0: it is not.
+	TTL time.Duration
+	// Clock: the servers' clocks must be such that they can be shifted.
+	Clock bool
+	// Reach changes where a party finds its servers; nil: nothing.
+	Reach func(p *Play, who *Party, t lock.Target) lock.Target
+	// Choose picks the server that the holder is to be attached to, before anybody connects; nil: none.
+	Choose func(context.Context, *backends.Cluster) (*backends.Node, error)
+	// Watch is how long is looked whether somebody gets in before the fault ends; nil: Times.Hold.
+	Watch func(*Stage) time.Duration
 	// Skip says why the fault cannot be had there; empty: it can.
 	Skip func(Subject) string
 	// Steps makes the steps of one injection.

@@ -80,6 +80,9 @@ type Remote struct {
 	Reentrant bool `json:"reentrant"`
 	// AlwaysFences says that there is a token even if none is asked for.
 	AlwaysFences bool `json:"always_fences"`
+	// Guards says that a lease (KindLease) is also a Guarded: its protected write is there beside
+	// the tokens.
+	Guards bool `json:"guards,omitempty"`
 	// Waits is how a waiter learns that it may go on, in a few words: "polls",
 	// "woken by the release", "watches its predecessor".
 	Waits string `json:"waits,omitempty"`

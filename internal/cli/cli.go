@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"lockbench/chaos/actor"
+	"lockbench/chaos/inproc"
 	"lockbench/impls"
 	"lockbench/internal/cell"
 	"lockbench/internal/engine"
@@ -63,6 +65,12 @@ func Run(env Env) int {
 	}
 	if len(env.Args) == 1 && env.Args[0] == watchdogVerb {
 		return watchdog.Main(env.Stdin, env.Stdout, env.Stderr)
+	}
+	if len(env.Args) == 1 && env.Args[0] == chaosClientVerb {
+		return actor.Main(a.lookup, env.Stdin, env.Stdout, env.Exit)
+	}
+	if len(env.Args) == 1 && env.Args[0] == chaosLockVerb {
+		return inproc.Main(a.lookup, env.Stdin, env.Stdout, env.Exit)
 	}
 	ctx, stop := a.signals()
 	defer stop()
@@ -156,6 +164,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(
 		a.runCmd(),
+		a.chaosCmd(),
 		a.planCmd(),
 		a.listCmd(),
 		a.reportCmd(),

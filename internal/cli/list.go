@@ -13,9 +13,9 @@ import (
 )
 
 func (a *app) listCmd() *cobra.Command {
-	list := &cobra.Command{Use: "list", Short: "list locks, workloads or metrics", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "list locks, workloads, metrics or faults", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usageErr(fmt.Errorf("list what?"), "lockbench list locks, lockbench list workloads or lockbench list metrics")
+			return usageErr(fmt.Errorf("list what?"), "lockbench list locks, lockbench list workloads, lockbench list metrics or lockbench list faults")
 		}}
 	for _, l := range []struct {
 		name, short string
@@ -24,6 +24,7 @@ func (a *app) listCmd() *cobra.Command {
 		{"locks", "list the locks", a.lockTable, a.lockJSON},
 		{"workloads", "list the presets and the knobs of workloads", workloadTable, workloadJSON},
 		{"metrics", "list the metrics that compare and gate know, with their direction", metricTable, metricJSON},
+		{"faults", "list the faults of chaos, whom they hit, and their parameters", faultTable, faultJSON},
 	} {
 		cmd := &cobra.Command{Use: l.name, Short: l.short, Args: noArgs}
 		format := cmd.Flags().String("format", "table", "table or json")

@@ -17,7 +17,7 @@ func (a *app) planCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "show what run would measure, what it would skip and how long it would take",
-		Long:  "Takes the flags of run. Runs nothing and writes no file.",
+		Long:  "Takes the flags of run. Runs nothing and writes no file. For chaos: lockbench plan chaos.",
 		Args:  noArgs,
 	}
 	f := a.addSpecFlags(cmd, engine.Default())
@@ -40,6 +40,7 @@ func (a *app) planCmd() *cobra.Command {
 		}
 		return planTable(a.env.Stdout, p)
 	}
+	cmd.AddCommand(a.chaosPlanCmd())
 	return cmd
 }
 

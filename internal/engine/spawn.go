@@ -49,6 +49,14 @@ func (s *spawner) start(cmd *exec.Cmd, cpus []int) error {
 	return <-r.err
 }
 
+// StartChild starts a child of this process that dies with it, from the thread that lives as long as the process. Its
+// environment is this process's, without what would look at all processes of the machine (see childEnv).
+func StartChild(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = childAttr()
+	cmd.Env = append(os.Environ(), "HOST_PROC=/nonexistent", "GOTRACEBACK=all")
+	return theSpawner().start(cmd, nil)
+}
+
 // Memory of a child: no collection as long as the heap stays small, so that
 // none runs inside an interval; beyond the limit the collector runs as it
 // must, and records say so.

@@ -20,6 +20,7 @@ func Infos() []lock.Info {
 			Fences:       true,
 			Reentrant:    true,
 			AlwaysFences: true,
+			Guards:       true,
 			Waits:        "watches its predecessor",
 			Note:         "TTLs are whole seconds, at least 1.5 election timeouts",
 		},

@@ -30,12 +30,39 @@ func Infos() []lock.Info {
 			Renews:       true,
 			Fences:       true,
 			AlwaysFences: true,
+			Guards:       true,
 			Reentrant:    true,
 			Waits:        "watches its predecessor",
-			Note:         "a session's client always pings: leases are renewed also without renewal",
+			Note:         pings,
+		},
+	}, {
+		Name:      "zookeeper-plain",
+		Family:    careless,
+		Doc:       "the common mistake: zookeeper without a GUID in the nodes' names, so that it waits for its own node whose create was not answered",
+		Source:    "ZooKeeper Recipes and Solutions, Locks, without what its section on recoverable errors and the GUID adds",
+		Kind:      lock.KindLease,
+		FIFO:      true,
+		Allocates: true,
+		Dial:      dialPlain,
+		Remote: &lock.Remote{
+			Services:     []string{lock.ServiceZooKeeper},
+			Expires:      true,
+			Renews:       true,
+			Fences:       true,
+			AlwaysFences: true,
+			Reentrant:    true,
+			Waits:        "watches its predecessor",
+			Note:         "after a lost reply to a create it waits for itself, until its session ends; " + pings,
 		},
 	}}
 }
+
+const (
+	// careless is the family of mistakes that people make, in locks that are otherwise well: matched by no
+	// pattern (internal/engine).
+	careless = "distributed/careless"
+	pings    = "a session's client always pings: leases are renewed also without renewal"
+)
 
 // client is a Leaser with the extras of this service.
 type client struct {
@@ -53,6 +80,22 @@ var (
 // Dial opens a session with the ensemble at t.Addrs. It fails within t.DialTimeout, or
 // when ctx ends.
 func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
+	d, err := dialDriver(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return &client{lease.New(d, t.Meter), d}, nil
+}
+
+func dialPlain(ctx context.Context, t lock.Target) (lock.Client, error) {
+	d, err := dialDriver(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return &client{lease.New(plain{d}, t.Meter), d}, nil
+}
+
+func dialDriver(ctx context.Context, t lock.Target) (*driver, error) {
 	switch {
 	case len(t.Addrs) == 0:
 		return nil, errors.New("dial zookeeper: no address")
@@ -67,7 +110,7 @@ func Dial(ctx context.Context, t lock.Target) (lock.Client, error) {
 	if _, err := d.session(ctx); err != nil {
 		return nil, fmt.Errorf("dial zookeeper: %w", err)
 	}
-	return &client{lease.New(d, t.Meter), d}, nil
+	return d, nil
 }
 
 // Prepare implements lock.Preparer: it makes the keys' nodes.

@@ -1,0 +1,43 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"lockbench/backends"
+	"lockbench/lock"
+	"time"
+)
+
+// faultBareQuorum lets the holder acquire on no more than a majority of the servers, and starts one of these anew without its
+// data: with the rest it makes another majority.
+var faultBareQuorum = Fault{
+	Name: BareQuorum, Doc: "the holder has a bare majority, and one server of it comes back without its data", On: OnServers, Shape: ShapeHold,
+	Fresh: true, Proxied: true, TTL: 4 * time.Second,
+	Skip: func(s Subject) string {
+		if s.Service != lock.ServiceRedlock || s.Nodes < 3 {
+			return "needs a majority of independent servers"
+		}
+		return servers(s)
+	},
+	Watch: func(*Stage) time.Duration { return settleTime },
+	Steps: func(s *Stage) Steps {
+		nodes := data(s.Cluster)
+		steps := emptyNodes(func(context.Context) ([]*backends.Node, error) { return nodes[:1], nil })
+		find := steps.Setup
+		steps.Setup = func(ctx context.Context) error {
+			for _, p := range s.Plays {
+				if p.Holder == nil || p.Holder.Net == nil {
+					continue
+				}
+				for _, n := range nodes[len(nodes)/2+1:] {
+					p.Holder.Net.HoldOf(n.Addr)
+				}
+			}
+			return find(ctx)
+		}
+		steps.Recover = healHolder(s)
+		again := steps.Cleanup
+		steps.Cleanup = func(ctx context.Context) error { return errors.Join(healHolder(s)(ctx), again(ctx)) }
+		return steps
+	},
+}

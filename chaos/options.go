@@ -1,0 +1,89 @@
+package chaos
+
+import (
+	"context"
+	"os/exec"
+	"time"
+
+	"lockbench/backends"
+	"lockbench/results"
+)
+
+// Expected is what theory says of a cell.
+type Expected struct {
+	Verdict string // results.VerdictSafe, ...
+	Bound   string // formula of the recovery, in words; empty: none
+	// BoundMS evaluates it; nil: there is none.
+	BoundMS func(t Times, params map[string]float64) (float64, error)
+	Theory  string // why, and whose word that is
+	Note    string // explanation of a known difference
+}
+
+// Options of a run.
+type Options struct {
+	RunID    string
+	Cells    []*Cell
+	Controls []*Cell // the harness's own checks; see Controls
+	Rounds   int     // probative ones a cell; >= 1
+	Seed     uint64
+	Parallel int           // rounds at a time, each of three client processes; >= 1
+	Clusters int           // clusters of faults on servers at a time; >= 1
+	TTL      time.Duration // of all leases; 0: the service's usual one
+	// Set are parameters of faults: fault -> name -> value.
+	Set map[string]map[string]float64
+
+	// ClientArgv and LockArgv are this program and its hidden verbs for children.
+	ClientArgv, LockArgv []string
+	// Start starts a child that dies with this process. Hold and HoldPath tell the watchdog of a process and of a
+	// path; they may be nil.
+	Start    func(*exec.Cmd) error
+	Hold     func(pid int) (forget func(), err error)
+	HoldPath func(path string) (forget func(), err error)
+	TempDir  string
+	// CounterDir is where counterexamples are written; empty: nowhere.
+	CounterDir string
+
+	// Open brings a topology up, with clocks that can be shifted if asked for.
+	Open func(ctx context.Context, topology string, clock bool) (*backends.Cluster, error)
+	// Expect looks an expectation up.
+	Expect func(lock, topology, fault, policy string) (Expected, bool)
+
+	// Verdict, Event, Log and Progress are told what happens, by one goroutine at a time.
+	Verdict  func(results.ChaosVerdict)
+	Event    func(results.Event)
+	Log      func(string)
+	Progress func(done, total int)
+}
+
+// Defaults of a run.
+const (
+	DefaultRounds   = 10
+	DefaultParallel = 24
+	DefaultClusters = 4
+)
+
+// ttls are the usual TTLs of leases by service: those of CHAOS.md, short enough that a round takes seconds.
+var ttls = map[string]time.Duration{"redis": time.Second, "redlock": time.Second, "etcd": 2 * time.Second, "zookeeper": 2 * time.Second,
+	"postgres": time.Second, "loopback": time.Second}
+
+// ticks are how much later than the TTL a service may notice its end: etcd's lessor looks every 500 ms, ZooKeeper
+// rounds up to its tickTime, which is 500 ms in this program's clusters.
+var ticks = map[string]time.Duration{"etcd": 500 * time.Millisecond, "zookeeper": 500 * time.Millisecond}
+
+// holdPostgres is how long pauses and cuts last where no TTL says so.
+const holdPostgres = 3 * time.Second
+
+// TimesOf are the times of rounds on a service. least is the shortest TTL that it grants; asked, and the fault's own,
+// replace the usual one.
+func TimesOf(service string, asked, least time.Duration, f Fault) Times {
+	t := Times{TTL: ttls[service], Tick: ticks[service]}
+	if asked > 0 {
+		t.TTL = asked
+	}
+	t.TTL = max(t.TTL, least, f.TTL)
+	t.Hold = t.TTL + t.Tick + time.Second
+	if service == "postgres" {
+		t.Hold = max(holdPostgres, t.Hold)
+	}
+	return t
+}
