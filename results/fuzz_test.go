@@ -48,6 +48,8 @@ func FuzzReader(f *testing.F) {
 				err = w.Write(rec.Sample)
 			case rec.Event != nil:
 				err = w.Write(rec.Event)
+			case rec.Verdict != nil:
+				err = w.Write(rec.Verdict)
 			default:
 				continue
 			}

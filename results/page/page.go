@@ -40,6 +40,7 @@ type Run struct {
 	Doubts   []string // about the host
 	Facts    []Fact
 	Table    *Table // nil without cells
+	Chaos    *Chaos // nil without faults
 	Phases   []Phases
 	Groups   []Group
 	NoCharts string // why there are none
@@ -145,13 +146,23 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
+//go:embed chaos.html
+var chaosHTML string
+
+//go:embed chaos.css
+var chaosCSS string
+
 //go:embed page.js
 var pageJS string
 
 // parsed is made when a page is written: the program that links the package is
 // also the child process of every repetition.
 var parsed = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("page").Parse(pageHTML)
+	t, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return nil, err
+	}
+	return t.Parse(chaosHTML)
 })
 
 // Write writes the page. chartCSS is the rules of its charts.
@@ -161,6 +172,9 @@ func (p *Page) Write(w io.Writer, chartCSS string) error {
 		return fmt.Errorf("parse the page: %w", err)
 	}
 	css := pageCSS + chartCSS
+	if slices.ContainsFunc(p.Runs, func(r Run) bool { return r.Chaos != nil }) {
+		css += chaosCSS
+	}
 	return t.Execute(w, struct {
 		*Page
 		CSS    template.CSS

@@ -80,9 +80,9 @@ func chaosFigures(names chaosNamer) []chaosFigure {
 			get: whole(func(v *verdict) int { return v.DoubleGrants })},
 		{head: "stale\nholders", word: "stale holders", text: "the first one stayed after the end of its lease: the client's fault",
 			get: whole(func(v *verdict) int { return v.StaleHolders })},
-		{head: "late w.\nno fence", word: "late writes", text: "accepted from a holder that another one had followed, by a store without a fence and by one with it",
+		{head: "late\nwrites", word: "late writes", text: "accepted from a holder that another one had followed, by a store without a fence and by one with it",
 			get: whole(func(v *verdict) int { return v.StaleUnfenced })},
-		{head: "late w.\nfence", zero: true, get: optional(func(v *verdict) *int { return v.StaleFenced })},
+		{head: "late,\nfenced", zero: true, get: optional(func(v *verdict) *int { return v.StaleFenced })},
 		{head: "wrongly\nrejected", word: "wrongly rejected", text: "writes of the rightful holder that the fence refused: a counter went backwards", zero: true,
 			get: optional(func(v *verdict) *int { return v.CurrentRejected })},
 		{head: "lost\nupdates", word: "lost updates", text: "acknowledged by the lock's own service, and not there", get: func(v *verdict) string {

@@ -16,10 +16,14 @@ import (
 // page. Latencies by percentile need a Report built with results.KeepHistograms.
 func HTML(w io.Writer, rep *results.Report) error {
 	p := &page.Page{Title: "lockbench report", Warnings: rep.Warnings}
-	for _, r := range rep.Runs {
+	for i, r := range rep.Runs {
 		run, err := htmlRun(r)
 		if err != nil {
 			return err
+		}
+		if r.Chaos != nil {
+			run.Chaos = htmlChaos(r.Chaos, i)
+			run.Alarms = append(run.Alarms, chaosAlarms(r.Chaos)...)
 		}
 		p.Runs = append(p.Runs, run)
 	}
@@ -57,6 +61,9 @@ func htmlRun(r *results.RunReport) (page.Run, error) {
 		for _, g := range phaseGrids(s) {
 			run.Phases = append(run.Phases, htmlPhases(s, g))
 		}
+	}
+	if len(r.Sections) == 0 && r.Chaos != nil {
+		return run, nil
 	}
 	if len(r.Sections) == 0 {
 		run.NoCharts = "There is nothing to draw."

@@ -39,6 +39,10 @@ func TestGolden(t *testing.T) {
 		// An open loop, phases, tries, starvation, collapse, locked threads.
 		"special":     {"testdata/special.jsonl"},
 		"distributed": distributed,
+		// Verdicts of all kinds; a failed control in an interrupted run; samples beside verdicts.
+		"chaos":       {"testdata/chaos.jsonl"},
+		"chaos-bad":   {"testdata/chaos-bad.jsonl"},
+		"chaos-mixed": {"testdata/run.jsonl", "testdata/chaos-bad.jsonl"},
 		"several":     {"testdata/hostile.jsonl", "testdata/run.jsonl", "./testdata/run.jsonl"},
 	} {
 		rep := load(t, paths...)
