@@ -93,6 +93,8 @@ var remote = map[string]struct{ family, kind, can string }{
 	"pg-advisory": {"postgres", "lease", "reentrant"}, "pg-advisory-xact": {"postgres", "guarded", "reentrant"},
 	"pg-row": {"postgres", "guarded", "reentrant"}, "pg-row-nowait": {"postgres", "guarded", "reentrant"},
 	"pg-row-skip": {"postgres", "guarded", "reentrant"}, "pg-version": {"postgres", "optimistic", ""},
+	"pg-advisory-pooled": {"careless", "lease", ""}, "pg-version-blind": {"careless", "optimistic", ""},
+	"zookeeper-plain": {"careless", "lease", "fifo expires renews fences reentrant"},
 	"redsync": {"peers", "lease", "expires"}, "redislock": {"peers", "lease", "expires"}, "rueidislock": {"peers", "lease", "expires renews"},
 	"etcd-concurrency": {"peers", "lease", "fifo expires renews fences"}, "zk-recipe": {"peers", "lease", "fifo expires renews"},
 }

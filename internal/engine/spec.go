@@ -183,13 +183,18 @@ const brokenFamily = "broken"
 // controlFamily is the family of the harness's own distributed locks.
 const controlFamily = "control"
 
+// carelessFamily is that of distributed locks as people get them wrong: some let two in
+// without any fault.
+const carelessFamily = "distributed/careless"
+
 // AllDistributed is the name that stands for all distributed locks, as "all" does for
 // all in-process ones.
 const AllDistributed = "distributed"
 
 // matches reports whether a pattern that is no name stands for the lock.
 func matches(pattern string, i lock.Info) (bool, error) {
-	if i.Control || i.Family == brokenFamily || i.Family == controlFamily {
+	switch {
+	case i.Control, i.Family == brokenFamily, i.Family == controlFamily, i.Family == carelessFamily:
 		return false, nil
 	}
 	switch pattern {
@@ -202,8 +207,8 @@ func matches(pattern string, i lock.Info) (bool, error) {
 }
 
 // Select returns the catalogue's locks that the names and globs stand for, in
-// the order in which they are named, each once. Controls and planted bugs match
-// only if they are named; "all" and "*" stand for the in-process locks, which need no
+// the order in which they are named, each once. Controls, planted bugs and careless
+// locks match only if they are named; "all" and "*" stand for the in-process locks, which need no
 // server.
 func Select(catalogue []lock.Info, names []string) ([]lock.Info, error) {
 	var all []string

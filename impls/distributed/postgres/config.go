@@ -47,8 +47,9 @@ func quote(identifier string) string { return `"` + strings.ReplaceAll(identifie
 //
 // A lock is held for as long as the server believes in the session. With Linux's
 // defaults that is 2 h 11 min for a peer that has vanished while idle, and 15 min
-// with data on the way. A waiter is found out while it waits, where
-// client_connection_check_interval exists (from version 14 on, and not on all systems).
+// with data on the way. Here both are found out after vanished(TTL): see below.
+// A waiter is found out while it waits, where client_connection_check_interval exists
+// (from version 14 on, and not on all systems): it looks once a second whether the socket has failed.
 // lock_timeout bounds each wait even so; one that reaches it is begun again. Statements
 // here wait for nothing but locks, so that a statement_timeout would add nothing but
 // a timer for each statement.
@@ -56,25 +57,54 @@ func quote(identifier string) string { return `"` + strings.ReplaceAll(identifie
 // idle_in_transaction_session_timeout and idle_session_timeout are left as the
 // server has them: they end a holder that thinks for long (25P03, 57P05), which is its
 // operator's policy; the holder learns of it by Lost.
-var nets = map[string]string{
-	"lock_timeout":            "60s",
-	"tcp_keepalives_idle":     "5", // 5 s + 3 x 5 s = 20 s
-	"tcp_keepalives_interval": "5",
-	"tcp_keepalives_count":    "3",
+func nets(ttl time.Duration) map[string]string {
+	beat := strconv.Itoa(int(beatOf(ttl) / time.Second))
+	return map[string]string{
+		"lock_timeout":            "60s",
+		"tcp_keepalives_idle":     beat,
+		"tcp_keepalives_interval": beat,
+		"tcp_keepalives_count":    strconv.Itoa(beats - 1),
+	}
 }
 
 // tryNets are those that not every version and system has, one statement each.
-var tryNets = []*statement{
-	tryNet("client_connection_check_interval", "1s"),
-	tryNet("tcp_user_timeout", "20s"),
+func tryNets(ttl time.Duration) []*statement {
+	return []*statement{
+		tryNet("client_connection_check_interval", "1s"),
+		tryNet("tcp_user_timeout", strconv.FormatInt(vanished(ttl).Milliseconds(), 10)),
+	}
 }
 
 func tryNet(name, value string) *statement {
 	return &statement{name, fmt.Sprintf("SELECT set_config('%s', '%s', false) WHERE current_setting('%[1]s', true) IS NOT NULL", name, value)}
 }
 
-// keepAlive is this side's: a server that has vanished is found out in 20 s.
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3}
+// A session has no TTL, but a cell has one: as long as a lease of it would last may a peer be silent
+// that has vanished (no FIN, no RST). TCP counts in whole seconds:
+//
+//	beat     = TTL / 3, rounded up to a second; 1 s to 7 s
+//	vanished = 3 beats: the first probe after one without a word from the peer, two more, then the end
+//
+// So 3 s for a TTL of up to 3 s, 12 s for 10 s, 21 s from 18 s on. tcp_user_timeout is the same time for data that the peer does not
+// acknowledge; on Linux it ends probes, too (tcp(7)), at the same moment. A peer that is stopped, not
+// gone, is answered for by its kernel, and a proxy in between answers for itself.
+const (
+	beats   = 3
+	minBeat = time.Second
+	maxBeat = 7 * time.Second
+)
+
+func beatOf(ttl time.Duration) time.Duration {
+	return min(max((ttl/beats+time.Second-1).Truncate(time.Second), minBeat), maxBeat)
+}
+
+// vanished is how long either side takes to find out that the other has vanished.
+func vanished(ttl time.Duration) time.Duration { return beats * beatOf(ttl) }
+
+// keepAlive is this side's.
+func keepAlive(ttl time.Duration) net.KeepAliveConfig {
+	return net.KeepAliveConfig{Enable: true, Idle: beatOf(ttl), Interval: beatOf(ttl), Count: beats - 1}
+}
 
 // configOf makes pgconn's configuration. Nothing of the environment (PGHOST,
 // PGOPTIONS, password files) has a say.
@@ -106,13 +136,20 @@ func configOf(t lock.Target, n names) (*pgconn.Config, error) {
 	}
 	cfg.Fallbacks, cfg.ValidateConnect, cfg.AfterConnect = nil, nil, nil
 	cfg.ConnectTimeout = 0 // the context has it
+	app := n.schema
+	if t.App != "" {
+		app = t.App
+	}
+	if len(app) > maxName { // the server would cut it
+		return nil, fmt.Errorf("PostgreSQL: application name %q is longer than %d bytes", app, maxName)
+	}
 	cfg.RuntimeParams = map[string]string{
-		"application_name": n.schema,
+		"application_name": app,
 		// A row that changed while it was waited for must be read anew, not refused (40001).
 		"default_transaction_isolation": "read committed",
 		"default_transaction_read_only": "off",
 	}
-	maps.Copy(cfg.RuntimeParams, nets)
+	maps.Copy(cfg.RuntimeParams, nets(t.TTL))
 	// Addresses are looked up when they are dialled, by names that may be mapped.
 	cfg.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	if cfg.TLSConfig, err = tlsfile.Config(t.TLS, host); err != nil {

@@ -8,7 +8,8 @@
 // ends, however that comes about; so there is no fencing token, and none is needed for a
 // write inside the transaction (Apply), which cannot outlive the lock. A write elsewhere
 // can: a holder whose session has ended is told by Lost, at once where the server
-// or the network says so, and by TCP keepalives after 20 s where nothing says so.
+// or the network says so, and by TCP keepalives where nothing says so: after a time that comes from
+// the cell's TTL (config.go), 3 s for one of up to 3 s.
 //
 // Each lock held has a connection of its own, which is in no pool meanwhile (npgsql#5592).
 // Leases of one AcquireOptions.Owner share one, because only within a session
@@ -41,7 +42,7 @@
 // # Names
 //
 // Target.Prefix is "lockbench/<run id>/<cell>/". "lockbench/<run id>" is the application_name
-// and the schema, whose table "keys" has a row "<cell>/<key>" for each key with a value.
+// (unless Target.App is another) and the schema, whose table "keys" has a row "<cell>/<key>" for each key with a value.
 // Advisory locks are numbers, shared by all applications of a database: the first 64 bits
 // of the SHA-256 of prefix and key. Two keys with the same number would share a lock: no
 // harm to exclusion, and for a million keys a chance of 3 in 10^8.
@@ -49,7 +50,7 @@
 // # Limits
 //
 // A peer that vanishes without a word holds its lock until the server's keepalives
-// give it up: 20 s here, where the server lets a client set them; a proxy in between
+// give it up: 3 s to 21 s, where the server lets a client set them; a proxy in between
 // answers them itself. Poolers that give a session's statements to several
 // connections (PgBouncer in transaction mode) break session locks and prepared
 // statements. The queue is first come first served, but the deadlock detector may

@@ -12,8 +12,11 @@ import (
 
 const (
 	family = "distributed/postgres"
-	manual = "PostgreSQL documentation, "
-	note   = "ends with its session or transaction: the TTL does not apply"
+	// careless is the family of mistakes that people make, in locks that are otherwise well: matched by no
+	// pattern (internal/engine).
+	careless = "distributed/careless"
+	manual   = "PostgreSQL documentation, "
+	note     = "ends with its session or transaction: the TTL does not apply"
 )
 
 // Infos returns the catalogue's lines.
@@ -38,7 +41,16 @@ func Infos() []lock.Info {
 			func(d *transaction) { d.try, d.skip, d.add = d.table.lockSkip, true, d.table.add }),
 		{Name: "pg-version", Family: family, Doc: "no lock: UPDATE ... WHERE version = the one that was read",
 			Source: "H. T. Kung and J. T. Robinson, On Optimistic Methods for Concurrency Control, TODS 1981",
-			Kind:   lock.KindOptimistic, Allocates: true, Dial: dialVersion, Remote: versionRemote()},
+			Kind:   lock.KindOptimistic, Allocates: true, Dial: dialVersion, Remote: versionRemote("takes no lock: the TTL does not apply")},
+		{Name: "pg-advisory-pooled", Family: careless, Allocates: true,
+			Doc:    "the common mistake: pg-advisory through a shared pool, where a lock belongs to a connection that anybody gets",
+			Source: manual + "13.3.5, on session-level locks; seen in npgsql#5592 and prom-analytics-proxy#585",
+			Kind:   lock.KindLease, Dial: dialPooled, Remote: &lock.Remote{Services: []string{lock.ServicePostgres},
+				Waits: "woken by the server", Note: "lets in who gets the holder's connection; an unlock by another one leaks the lock"}},
+		{Name: "pg-version-blind", Family: careless, Allocates: true,
+			Doc:    "the common mistake: pg-version, tried again when the reply was lost, with nothing to know the first try by",
+			Source: "what idempotency keys are for: without one, a retry after a lost reply may be a second write",
+			Kind:   lock.KindOptimistic, Dial: dialBlind, Remote: versionRemote("counts twice when the reply to a commit is lost")},
 	}
 }
 
@@ -46,8 +58,8 @@ func remote(waits string) *lock.Remote {
 	return &lock.Remote{Services: []string{lock.ServicePostgres}, Reentrant: true, Waits: waits, Note: note}
 }
 
-func versionRemote() *lock.Remote {
-	return &lock.Remote{Services: []string{lock.ServicePostgres}, Waits: "polls", Note: "takes no lock: the TTL does not apply"}
+func versionRemote(note string) *lock.Remote {
+	return &lock.Remote{Services: []string{lock.ServicePostgres}, Waits: "polls", Note: note}
 }
 
 func guarded(name, doc, source, waits string, set func(*transaction)) lock.Info {
@@ -112,6 +124,22 @@ func dialTransaction(ctx context.Context, t lock.Target, set func(*transaction))
 }
 
 func dialVersion(ctx context.Context, t lock.Target) (lock.Client, error) {
+	o, err := dialOptimistic(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func dialBlind(ctx context.Context, t lock.Target) (lock.Client, error) {
+	o, err := dialOptimistic(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return blind{o}, nil
+}
+
+func dialOptimistic(ctx context.Context, t lock.Target) (*optimistic, error) {
 	n, err := namesOf(t.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)

@@ -21,6 +21,7 @@ import (
 type pool struct {
 	cfg   *pgconn.Config
 	stmts []*statement
+	nets  []*statement
 	meter *lock.Meter
 	keep  int           // idle connections
 	dial  time.Duration // bounds one connect
@@ -42,9 +43,9 @@ func newPool(t lock.Target, n names, stmts []*statement) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pool{cfg: cfg, stmts: stmts, meter: t.Meter, keep: max(1, t.Workers), dial: t.DialTimeout, quit: make(chan struct{}),
+	p := &pool{cfg: cfg, stmts: stmts, nets: tryNets(t.TTL), meter: t.Meter, keep: max(1, t.Workers), dial: t.DialTimeout, quit: make(chan struct{}),
 		all: map[*conn]struct{}{}, sockets: map[net.Conn]struct{}{}}
-	d := &net.Dialer{KeepAliveConfig: keepAlive}
+	d := &net.Dialer{KeepAliveConfig: keepAlive(t.TTL)}
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if to, ok := t.Reach[addr]; ok {
 			addr = to
@@ -111,8 +112,8 @@ func (p *pool) connect(ctx context.Context, first func(context.Context, *pgconn.
 	c.keeper.Store(lease.Session())
 	c.initWait()
 	stop := context.AfterFunc(ctx, c.cut)
-	err = c.prepare(append(p.stmts[:len(p.stmts):len(p.stmts)], tryNets...))
-	for _, st := range tryNets {
+	err = c.prepare(append(p.stmts[:len(p.stmts):len(p.stmts)], p.nets...))
+	for _, st := range p.nets {
 		if err == nil {
 			c.put(st)
 			// A setting that this system does not have is refused: locks work without.

@@ -46,8 +46,13 @@ func TestVersionIncrements(t *testing.T) {
 // lost. before and after run around that write, which is held back until before is done.
 func loseReply(t *testing.T, before, after func(lock.Optimistic)) (attempts int, left int64, err error) {
 	t.Helper()
+	return loseReplyOf(t, "pg-version", before, after)
+}
+
+func loseReplyOf(t *testing.T, name string, before, after func(lock.Optimistic)) (attempts int, left int64, err error) {
+	t.Helper()
 	p, tg, direct := proxied(t)
-	o, other := optimist(t, tg), optimist(t, direct)
+	o, other := dial(t, name, tg).(lock.Optimistic), optimist(t, direct)
 	if _, err := other.Update(bounded(t), "k", increment); err != nil { // the row is there
 		t.Fatal(err)
 	}
