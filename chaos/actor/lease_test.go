@@ -246,3 +246,20 @@ func TestStoresFail(t *testing.T) {
 		r.awaitID(id, EvStopped)
 	})
 }
+
+// What closing a client says is told. A lock without values has none to ask for.
+func TestCloseFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := grants()
+		f.close = func() error { return errors.New("odd") }
+		r := fakeRig(t, f, &fakeStores{})
+		if e := r.awaitID(r.do(Command{Do: DoHangup}), EvClosed); e.Class != ClassError || e.Text != "odd" {
+			t.Errorf("closed: got %+v", e)
+		}
+	})
+	r := start(t, control(t, "null-lease"), "", nil)
+	r.dial("nowhere")
+	if e := r.awaitID(r.do(Command{Do: DoValue, Key: "k"}), EvFailed, EvValue); e.Class != ClassUnsupported {
+		t.Errorf("value: got %+v", e)
+	}
+}
