@@ -29,6 +29,15 @@ func feed(c *net.TCPConn, b []byte) error {
 	return c.CloseWrite()
 }
 
+// flood writes until the connection ends.
+func flood(c net.Conn) {
+	for b := noise(3000); ; {
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
 // TestOrder: whatever is held, slowed and healed on the way, the bytes and the ends arrive unchanged,
 // in both directions.
 func TestOrder(t *testing.T) {
@@ -82,11 +91,11 @@ func TestHoldIsExact(t *testing.T) {
 	srv := serve(t)
 	s := open(t, srv)
 	client, at := pair(t, s, srv)
-	go feed(client, noise(64<<20))
-	go feed(at, noise(64<<20))
+	go flood(client)
+	go flood(at)
 	go io.Copy(io.Discard, client)
 	go io.Copy(io.Discard, at)
-	for range 200 {
+	for range 100 {
 		s.Hold()
 		before := s.Stats()
 		if err := s.AwaitHeld(within(t)); err != nil {
@@ -106,9 +115,13 @@ func TestHoldStopsAWrite(t *testing.T) {
 	srv := serve(t)
 	s := open(t, srv)
 	client, at := pair(t, s, srv)
-	data := noise(32 << 20)
+	data := noise(24 << 20)
 	sent := make(chan error, 1)
-	go func() { sent <- feed(client, data) }()
+	go func() {
+		_, err := client.Write(data)
+		client.CloseWrite()
+		sent <- err
+	}()
 	for last := int64(-1); ; { // until the kernels' buffers are full
 		now := s.Stats().PassedRequests
 		if now == last && now > 0 {
