@@ -64,7 +64,9 @@ func TestVerdictValidate(t *testing.T) {
 		{"unknown, who knows why", func(v *ChaosVerdict) { v.Verdict, v.Agrees = VerdictUnknown, false }, "reason"},
 		{"half a history", func(v *ChaosVerdict) { v.Linearizable = "maybe" }, "linearizable"},
 		{"no duration", func(v *ChaosVerdict) { v.Recovery = &Timing{} }, "recovery.count"},
-		{"negative recovery", func(v *ChaosVerdict) { v.Recovery.P50 = -1 }, "recovery.p50_ms"},
+		{"negative gap", func(v *ChaosVerdict) { v.Gap = &Timing{Count: 1, P50: -1, Max: 5} }, "availability_gap.p50_ms"},
+		{"granted before the holder has left", func(v *ChaosVerdict) { v.Recovery.P50 = -1 }, ""},
+		{"a recovery of minus two years", func(v *ChaosVerdict) { v.Recovery.P50 = -6.4e10 }, "recovery.p50_ms"},
 		{"median above the longest", func(v *ChaosVerdict) { v.Recovery.P50 = 1000 }, "recovery.max_ms"},
 		{"p99 of ten", func(v *ChaosVerdict) { v.Recovery.P99 = ptr(900.0) }, "recovery.p99_ms"},
 		{"p99 of a hundred", func(v *ChaosVerdict) { v.Recovery.Count, v.Recovery.P99 = 100, ptr(900.0) }, ""},
@@ -194,7 +196,7 @@ func TestWorseBy(t *testing.T) {
 	}{
 		{VerdictSafe, VerdictSafe, 0}, {VerdictFence, VerdictSafe, 1}, {VerdictUnsafe, VerdictSafe, 2}, {VerdictUnsafe, VerdictFence, 1},
 		{VerdictSafe, VerdictUnsafe, -2}, {VerdictFence, VerdictUnsafe, -1}, {VerdictUnsafe, VerdictUnsafe, 0},
-		{VerdictUnsafe, "", 2}, {VerdictSafe, "", 0}, {VerdictUnknown, VerdictSafe, 0}, {VerdictSkipped, "", 0},
+		{VerdictUnsafe, "", 1}, {VerdictFence, "", 0}, {VerdictSafe, "", 0}, {VerdictUnknown, VerdictSafe, 0}, {VerdictSkipped, "", 0},
 	} {
 		v := &ChaosVerdict{Verdict: tc.verdict, Expected: tc.expected}
 		if got := v.WorseBy(); got != tc.want {

@@ -82,13 +82,18 @@ func (v *ChaosVerdict) Differs() bool {
 }
 
 // WorseBy is by how many steps the verdict is worse than the expected one: safe is better than
-// safe-with-fence, and that than unsafe. Below 0 it is better. A lock of which nothing is expected
-// is expected to be safe; what came to no verdict is as expected.
+// safe-with-fence, and that than unsafe. Below 0 it is better. Where nothing is expected, unsafe is
+// worse, because nobody said that it may be; what came to no verdict is as expected.
 func (v *ChaosVerdict) WorseBy() int {
-	if !v.Judged() {
+	switch {
+	case !v.Judged():
 		return 0
+	case v.Expected != "":
+		return slices.Index(judged, v.Verdict) - slices.Index(judged, v.Expected)
+	case v.Verdict == VerdictUnsafe:
+		return 1
 	}
-	return slices.Index(judged, v.Verdict) - max(0, slices.Index(judged, v.Expected))
+	return 0
 }
 
 // Late reports whether a recovery took longer than the lock's own bound.

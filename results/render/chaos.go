@@ -37,6 +37,7 @@ const (
 	markUnknown = "?"
 	markSkipped = "-"
 	markDiffers = "!" // behind another one
+	markNever   = "never"
 )
 
 // chaosMark is the mark of a cell, with the one for what theory does not expect.
@@ -59,14 +60,19 @@ func chaosCell(v *results.ChaosVerdict) string {
 	switch {
 	case v == nil:
 		return ""
-	case v.Recovery == nil || !v.Judged():
-		return chaosMark(v)
+	case v.Judged() && v.Recovery != nil:
+		return chaosMark(v) + " " + shortSpan(v.Recovery.P50)
+	case v.Judged() && v.On == "process": // these faults are about who gets in again
+		return chaosMark(v) + " " + markNever
 	}
-	return chaosMark(v) + " " + shortSpan(v.Recovery.P50)
+	return chaosMark(v)
 }
 
 // shortSpan formats ms with two digits: "3.2ms", "0.84s", "12s". It keeps the columns of the matrix narrow.
 func shortSpan(ms float64) string {
+	if ms < 0 {
+		return "-" + shortSpan(-ms)
+	}
 	v, unit := ms/1000, "s"
 	switch {
 	case ms < 0.0995:
@@ -108,6 +114,9 @@ func chaosEntries(c *results.ChaosReport) []entry {
 	}
 	if slices.ContainsFunc(c.Verdicts, func(v *results.ChaosVerdict) bool { return v.Recovery != nil && v.Judged() }) {
 		out = append(out, entry{"time", "from the fault to the next grant, median of the rounds"})
+	}
+	if slices.ContainsFunc(c.Verdicts, func(v *results.ChaosVerdict) bool { return strings.HasSuffix(chaosCell(v), markNever) }) {
+		out = append(out, entry{markNever, "nobody got in again while the round lasted"})
 	}
 	if rows := c.Matrix().Rows; slices.ContainsFunc(rows, func(r results.ChaosRow) bool { return r.Policy == "careless" }) {
 		out = append(out, entry{"careful, careless", "whether the holder asks its lease before each write"})

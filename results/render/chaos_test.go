@@ -61,7 +61,7 @@ func TestChaosParts(t *testing.T) {
 	columns := 0
 	for _, p := range parts {
 		columns += len(p.Columns)
-		if w := rowHeadWidth(p.ChaosMatrix) + columnsWidth(p.ChaosMatrix, p.Columns); w > maxChaos {
+		if w := rowHeadWidth(p.ChaosMatrix) + columnsWidth(p.ChaosMatrix, p.Columns, p.heads); w > maxChaos {
 			t.Errorf("a part is %d columns wide", w)
 		}
 		if p.several || len(p.Rows) != 1 {
@@ -77,7 +77,7 @@ func TestShortSpan(t *testing.T) {
 	for _, tc := range []struct {
 		ms   float64
 		want string
-	}{{0, "0us"}, {0.0004, "0.40us"}, {0.084, "84us"}, {0.4, "0.40ms"}, {3.21, "3.2ms"}, {9.96, "10ms"}, {99.4, "99ms"}, {99.6, "0.10s"}, {842, "0.84s"},
+	}{{0, "0us"}, {-1234, "-1.2s"}, {0.0004, "0.40us"}, {0.084, "84us"}, {0.4, "0.40ms"}, {3.21, "3.2ms"}, {9.96, "10ms"}, {99.4, "99ms"}, {99.6, "0.10s"}, {842, "0.84s"},
 		{1234, "1.2s"}, {9960, "10s"}, {12345, "12s"}, {123456, "123s"}} {
 		if got := shortSpan(tc.ms); got != tc.want {
 			t.Errorf("%v ms: got %q, want %q", tc.ms, got, tc.want)

@@ -57,7 +57,8 @@ func htmlChaosPart(p chaosPart, names chaosNamer, ids map[*results.ChaosVerdict]
 	for _, col := range p.Columns {
 		head := page.ChaosHead{Lock: col.Lock}
 		if p.several {
-			head.Servers = serversLine(col)
+			lines := p.heads(col)
+			head.Servers = lines[len(lines)-1]
 		}
 		out.Heads = append(out.Heads, head)
 	}

@@ -63,7 +63,7 @@ func chaosAlarms(c *results.ChaosReport) []string {
 
 func orNothing(expected string) string {
 	if expected == "" {
-		return "nothing, which means safe"
+		return "nothing, so not this"
 	}
 	return expected
 }

@@ -18,17 +18,22 @@ type chaosPart struct {
 	*results.ChaosMatrix
 	servers []string // "redis 7.4.2"
 	several bool     // kinds of servers: the heads of columns say which
+	heads   func(results.ChaosColumn) []string
 }
 
 // chaosParts cuts a matrix into parts of at most that width. Locks of the same servers stay together if they can.
 func chaosParts(c *results.ChaosReport, width int) []chaosPart {
 	m := c.Matrix()
 	room := width - rowHeadWidth(m)
+	networks := slices.ContainsFunc(m.Columns, func(col results.ChaosColumn) bool {
+		return col.Network != m.Columns[0].Network && col.Topology != "" && m.Columns[0].Topology != ""
+	})
+	heads := func(col results.ChaosColumn) []string { return append(breakName(col.Lock), serversLine(col, networks)) }
 	var groups [][]results.ChaosColumn // of the same servers and policies, each narrow enough
 	for i, col := range m.Columns {
 		last := len(groups) - 1
 		fresh := i == 0 || serversOf(col) != serversOf(m.Columns[i-1]) || m.Family(col) != m.Family(m.Columns[i-1])
-		if fresh || columnsWidth(m, append(slices.Clone(groups[last]), col)) > room {
+		if fresh || columnsWidth(m, append(slices.Clone(groups[last]), col), heads) > room {
 			groups = append(groups, nil)
 			last++
 		}
@@ -37,7 +42,7 @@ func chaosParts(c *results.ChaosReport, width int) []chaosPart {
 	var parts [][]results.ChaosColumn
 	for _, g := range groups {
 		last := len(parts) - 1
-		if last >= 0 && m.Family(g[0]) == m.Family(parts[last][0]) && columnsWidth(m, slices.Concat(parts[last], g)) <= room {
+		if last >= 0 && m.Family(g[0]) == m.Family(parts[last][0]) && columnsWidth(m, slices.Concat(parts[last], g), heads) <= room {
 			parts[last] = append(parts[last], g...)
 		} else {
 			parts = append(parts, g)
@@ -45,9 +50,9 @@ func chaosParts(c *results.ChaosReport, width int) []chaosPart {
 	}
 	var out []chaosPart
 	for _, cols := range parts {
-		p := chaosPart{ChaosMatrix: m.Part(cols)}
+		p := chaosPart{ChaosMatrix: m.Part(cols), heads: heads}
 		for _, col := range cols {
-			if s := serverName(c, col); !slices.Contains(p.servers, s) {
+			if s := serverName(c, col, networks); !slices.Contains(p.servers, s) {
 				p.servers = append(p.servers, s)
 			}
 		}
@@ -62,8 +67,8 @@ func serversOf(c results.ChaosColumn) results.ChaosColumn {
 	return c
 }
 
-// serverName is "redis 7.4.2", "postgres 17.2, network slow", or what in-process locks have.
-func serverName(c *results.ChaosReport, col results.ChaosColumn) string {
+// serverName is "redis 7.4.2", in a report of several networks "redis 7.4.2, network bridge", or what in-process locks have.
+func serverName(c *results.ChaosReport, col results.ChaosColumn, networks bool) string {
 	if col.Topology == "" {
 		return "this process"
 	}
@@ -74,7 +79,7 @@ func serverName(c *results.ChaosReport, col results.ChaosColumn) string {
 			break
 		}
 	}
-	if col.Network != "" && col.Network != "none" {
+	if networks && col.Network != "" {
 		name += ", network " + col.Network
 	}
 	return name
@@ -91,11 +96,11 @@ func rowHeadWidth(m *results.ChaosMatrix) int {
 	return fault + policy + 2*gap
 }
 
-func columnsWidth(m *results.ChaosMatrix, cols []results.ChaosColumn) int {
+func columnsWidth(m *results.ChaosMatrix, cols []results.ChaosColumn, heads func(results.ChaosColumn) []string) int {
 	sum := 0
 	for _, col := range cols {
 		width := 0
-		for _, line := range append(breakName(col.Lock), serversLine(col)) {
+		for _, line := range heads(col) {
 			width = max(width, utf8.RuneCountInString(line))
 		}
 		for _, r := range m.Rows {
@@ -106,9 +111,10 @@ func columnsWidth(m *results.ChaosMatrix, cols []results.ChaosColumn) int {
 	return sum - gap
 }
 
-func serversLine(col results.ChaosColumn) string {
+// serversLine is "(redis)", "(redis host)" in a report of several networks, "" of an in-process lock.
+func serversLine(col results.ChaosColumn, networks bool) string {
 	text := col.Topology
-	if col.Network != "" && col.Network != "none" {
+	if networks && col.Network != "" {
 		text += " " + col.Network
 	}
 	if text == "" {
@@ -145,9 +151,9 @@ func faultName(r results.ChaosRow) string {
 func chaosSheet(p chaosPart, head func(lines []string) string) sheet {
 	g := sheet{name: strings.Join(p.servers, ", "), cols: []column{{head: "fault", left: true}, {head: "policy", left: true}}}
 	for _, col := range p.Columns {
-		lines := breakName(col.Lock)
-		if p.several && col.Topology != "" {
-			lines = append(lines, serversLine(col))
+		lines := p.heads(col) // the last are the servers
+		if !p.several || col.Topology == "" {
+			lines = lines[:len(lines)-1]
 		}
 		g.cols = append(g.cols, column{head: head(lines), left: true})
 	}
@@ -186,7 +192,7 @@ func chaosTable(b *bytes.Buffer, c *results.ChaosReport, detail bool) error {
 	line("controls: " + chaosControls(c))
 	fmt.Fprintf(b, "\n%s\n", hanging(chaosSummary(c), "  "))
 	for _, p := range chaosParts(c, maxChaos) {
-		fmt.Fprintf(b, "\non %s\n", strings.Join(p.servers, "; "))
+		fmt.Fprintf(b, "\n%s\n", hanging("on "+strings.Join(p.servers, "; "), "  "))
 		g := chaosSheet(p, func(lines []string) string { return strings.Join(lines, "\n") })
 		if err := grid(b, bottomHeads(g), plainGrid()); err != nil {
 			return err
