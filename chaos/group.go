@@ -93,6 +93,7 @@ func (g *group) do(ctx context.Context) []Observation {
 		all(inj.Setup(ctx))
 	}
 	each(func(p *Play) error { return wrap("arm", scriptOf(p.Cell).arm(ctx, p)) })
+	each(func(p *Play) error { return wrap("probe", p.probe(ctx)) })
 	if anyNil(failed) {
 		all(g.phase(ctx))
 	}
@@ -115,6 +116,7 @@ func (g *group) do(ctx context.Context) []Observation {
 		share()
 	}
 	each(func(p *Play) error { return wrap("after the fault", scriptOf(p.Cell).close(ctx, p)) })
+	each(func(p *Play) error { return wrap("probe", p.unprobe(ctx)) })
 	cerr := inj.Cleanup(ctx)
 	if cerr == nil && g.fault.On == OnServers {
 		cerr = g.healthy(ctx)
@@ -238,12 +240,36 @@ func (p *Play) judge(failed error, inj *Injection) Observation {
 		}
 	}
 	p.moments(o, all)
+	if at := p.early(all); at {
+		o.Felt, failed = false, errors.New("the lease ended before the fault, or without one: the machine stood still for too long")
+	}
+	if failed == nil {
+		p.linearize(o, all)
+	}
 	o.Probative = o.Felt && failed == nil
 	if failed != nil {
 		o.Why = failed.Error()
 	}
 	o.Lines = p.timeline(all)
 	return *o
+}
+
+// early reports whether the holder's lease ended though no fault had come. That says something of the machine
+// only: whoever holds longer than a lease that could not be renewed in time loses it rightly.
+func (p *Play) early(all []*grant) bool {
+	if p.fault.NoRenew || p.fault.Shape != ShapeHold && p.fault.Shape != ShapeWait {
+		return false
+	}
+	at := p.obs.Injection.InjectedNS
+	if p.fault.On == OnNothing {
+		at = forever
+	}
+	for _, g := range all {
+		if g.who == p.Holder && g.lost != 0 && g.lost < at {
+			return true
+		}
+	}
+	return false
 }
 
 // errGroup collects the errors of goroutines.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lockbench/chaos/actor"
+	"lockbench/chaos/linear"
 	"lockbench/chaos/timeline"
 	"lockbench/chaos/witness"
 	"lockbench/lock"
@@ -33,15 +34,19 @@ type Observation struct {
 
 	Overlap, OverlapRunning  time.Duration
 	Recovery, Detection, Gap *time.Duration
-	OwnTTL                   time.Duration // of the holder's lease, by its own view
+	Past                     *time.Duration // from the holder's own deadline to the next grant
+	OwnTTL                   time.Duration  // of the holder's lease, by its own view
 	Orphans                  []string
-	Lines                    []timeline.Line
-	Slot                     int
+	// Linear is what Porcupine says, "" where nobody asked; LinearWhy what has no place in any order.
+	Linear, LinearWhy string
+	picture           linear.Result
+	Lines             []timeline.Line
+	Slot              int
 }
 
 // Bad reports whether the round shows the lock to be unsafe.
 func (o *Observation) Bad() bool {
-	return o.DoubleGrants > 0 || o.StaleUnfenced > 0 || o.LostUpdates != 0
+	return o.DoubleGrants > 0 || o.StaleUnfenced > 0 || o.LostUpdates != 0 || o.Linear == linear.No
 }
 
 // Saved reports whether the fenced store stayed clean.
@@ -59,11 +64,16 @@ type grant struct {
 	until    []deadline // its own deadlines, as they became known
 	lost     int64      // Lost was closed; 0: it was not
 	left     int64      // the claim ended: given up, or the process was killed; 0: not at all
-	released int64
-	class    string // of the release
+	releases []attempt
 }
 
 type deadline struct{ at, until int64 }
+
+// attempt is a call of Release; to < 0: it has not returned.
+type attempt struct {
+	from, to int64
+	class    string
+}
 
 // grants are all of a round, in the order in which they were made.
 func (p *Play) grants() []*grant {
@@ -90,8 +100,8 @@ func (p *Play) grants() []*grant {
 				g.lost = e.AtNS
 			case e.Ev == actor.EvLeft && g.left == 0:
 				g.left = e.AtNS
-			case e.Ev == actor.EvReleased && g.released == 0:
-				g.released, g.class = e.AtNS, e.Class
+			case e.Ev == actor.EvReleased:
+				g.releases = append(g.releases, attempt{max(g.left, e.CalledNS), e.AtNS, e.Class})
 			}
 		}
 		for _, g := range open {
@@ -261,14 +271,29 @@ func (p *Play) moments(o *Observation, all []*grant) {
 			next = g
 		}
 	}
+	if next != nil && holder != nil && len(holder.until) > 0 && (holder.left == 0 || holder.left >= next.at || holder.who.ended != 0) {
+		if d := time.Duration(next.at - holder.until[len(holder.until)-1].until); d >= 0 {
+			o.Past = &d
+		}
+	}
 	from := j.InjectedNS
 	if p.fault.Shape == ShapeWait && holder != nil && holder.left != 0 {
 		from = max(from, holder.left)
 	}
+	if p.probes() {
+		if gap, end := p.available(j.InjectedNS); gap > 0 {
+			o.Gap = &gap
+			if next != nil && holder != nil && holder.left != 0 && next.at > holder.left { // the lock was kept: the service was away so long
+				d := time.Duration(max(0, end-j.InjectedNS))
+				o.Recovery = &d
+				return
+			}
+		}
+	}
 	if next != nil && p.fault.Shape != ShapeUnlock {
 		d := time.Duration(next.at - from)
 		o.Recovery = &d
-		if holder != nil && holder.left != 0 {
+		if o.Gap == nil && holder != nil && holder.left != 0 {
 			g := time.Duration(max(0, next.at-holder.left))
 			o.Gap = &g
 		}

@@ -225,9 +225,13 @@ func (p *Play) acquire(who *Party, a int, renew bool) (id int, err error) {
 
 // work has an actor that is inside begin to write.
 func (p *Play) work(who *Party, a int, point string) error {
-	_, err := who.send(actor.Command{Do: actor.DoWork, Actor: a, Policy: p.Cell.Policy, EveryNS: int64(p.times.TTL / 20), Point: point})
+	_, err := who.send(actor.Command{Do: actor.DoWork, Actor: a, Policy: p.Cell.Policy, EveryNS: int64(p.times.TTL / 20), Point: point, MarginNS: int64(margin(p.times.TTL))})
 	return err
 }
+
+// margin is how long before its lease's own deadline a careful holder stops: what it has begun by then arrives
+// in time, unless it stands still for longer. A tenth of the TTL, at least 20 ms, is what lockbench run takes, too.
+func margin(ttl time.Duration) time.Duration { return min(ttl/2, max(ttl/10, 20*time.Millisecond)) }
 
 // hold has the holder acquire, and write until it stands at its point.
 func (p *Play) hold(ctx context.Context, a int) error {

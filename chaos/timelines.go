@@ -24,11 +24,18 @@ func (p *Play) timeline(all []*grant) []timeline.Line {
 		}
 		for _, e := range who.events() {
 			if text := describe(e); text != "" {
-				add(e.AtNS, called(who, e.Actor), "%s", text)
+				l := timeline.Line{AtNS: e.AtNS, Who: called(who, e.Actor), Text: text}
+				switch e.Ev {
+				case actor.EvGranted:
+					l.Begin = l.Who
+				case actor.EvLeft:
+					l.End = l.Who
+				}
+				out = append(out, l)
 			}
 		}
 		if who.ended != 0 {
-			add(who.ended, who.Name, "is killed: its claim ends here")
+			out = append(out, timeline.Line{AtNS: who.ended, Who: who.Name, Text: "is killed: its claim ends here", End: who.Name})
 		}
 		for _, s := range who.pause {
 			add(s.From, who.Name, "is stopped")
@@ -65,11 +72,12 @@ func (p *Play) timeline(all []*grant) []timeline.Line {
 	}
 	j := p.obs.Injection
 	for _, x := range []struct {
-		at   int64
-		text string
-	}{{j.InjectedNS, p.fault.Name + " begins"}, {j.FeltNS, "felt: " + j.Evidence}, {j.RecoverNS, "ends"}, {j.RecoveredNS, "recovered"}} {
+		at               int64
+		text, begin, end string
+	}{{j.InjectedNS, p.fault.Name + " begins", p.fault.Name, ""}, {j.FeltNS, "felt: " + j.Evidence, "", ""},
+		{j.RecoverNS, "the fault is to end", "", ""}, {j.RecoveredNS, "recovered", "", p.fault.Name}} {
 		if x.at != 0 {
-			add(x.at, "fault", "%s", strings.TrimSuffix(x.text, ": "))
+			out = append(out, timeline.Line{AtNS: x.at, Who: timeline.Fault, Text: strings.TrimSuffix(x.text, ": "), Begin: x.begin, End: x.end})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b timeline.Line) int { return cmp.Compare(a.AtNS, b.AtNS) })

@@ -1,14 +1,13 @@
 package chaos
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"lockbench/backends"
-	"lockbench/chaos/timeline"
+	"lockbench/chaos/linear"
 	"lockbench/results"
 )
 
@@ -46,11 +45,7 @@ func (r *run) verdict(c *Cell, rounds []Observation, facts backends.Facts, t Tim
 		v.Reason = fmt.Sprintf("%d of %d rounds counted, %d are wanted; the last: %s", v.Probative, v.Rounds, r.o.RoundsOf(c), orElse(sum.not, "none ran"))
 	}
 	if sum.bad != nil {
-		var text bytes.Buffer
-		title := fmt.Sprintf("%s, round %d, seed %d", c.Name(), sum.bad.Round, r.o.Seed)
-		if err := timeline.Write(&text, title, sum.bad.Lines); err == nil {
-			v.Counterexample = text.String()
-		}
+		r.show(&v, c, sum.bad)
 	}
 	r.expect(&v, c, t)
 	return v
@@ -67,7 +62,7 @@ type summary struct {
 
 func tallyUp(v *results.ChaosVerdict, rounds []Observation, fenced bool) summary {
 	s := summary{saved: true}
-	var recovery, lag, gap []time.Duration
+	var recovery, lag, gap, past []time.Duration
 	stale, rejected := 0, 0
 	var lost int64
 	begin, end := int64(math.MaxInt64), int64(0)
@@ -101,11 +96,12 @@ func tallyUp(v *results.ChaosVerdict, rounds []Observation, fenced bool) summary
 		for _, x := range []struct {
 			to *[]time.Duration
 			d  *time.Duration
-		}{{&recovery, o.Recovery}, {&lag, o.Detection}, {&gap, o.Gap}} {
+		}{{&recovery, o.Recovery}, {&lag, o.Detection}, {&gap, o.Gap}, {&past, o.Past}} {
 			if x.d != nil {
 				*x.to = append(*x.to, *x.d)
 			}
 		}
+		v.Linearizable = worseLinear(v.Linearizable, o.Linear)
 		if o.Bad() {
 			v.Bad++
 			s.saved = s.saved && o.Saved()
@@ -120,7 +116,7 @@ func tallyUp(v *results.ChaosVerdict, rounds []Observation, fenced bool) summary
 	if v.Kind != "lease" || v.Policy == Protected {
 		v.LostUpdates = &lost
 	}
-	v.Recovery, v.DetectionLag, v.Gap = timing(recovery), timing(lag), timing(gap)
+	v.Recovery, v.DetectionLag, v.Gap, v.PastDeadline = timing(recovery), timing(lag), timing(gap), timing(past)
 	if end > begin {
 		v.ElapsedMS = float64(end-begin) / 1e6
 	}
@@ -135,6 +131,8 @@ func tallyUp(v *results.ChaosVerdict, rounds []Observation, fenced bool) summary
 			s.why += "granted to a second while the first one's lease was valid, and both wrote"
 		case b.DoubleGrants > 0:
 			s.why += "granted to a second while the first one's lease was valid"
+		case b.StaleUnfenced == 0:
+			s.why += "not linearizable: " + b.LinearWhy
 		default:
 			s.why += "the old holder wrote after its successor had begun"
 		}
@@ -183,6 +181,17 @@ func (r *run) params(c *Cell) map[string]float64 {
 		}
 	}
 	return out
+}
+
+// worseLinear is what two rounds say together: one that is not linearizable is the finding, one that nobody knows of
+// leaves it open.
+func worseLinear(a, b string) string {
+	for _, v := range []string{linear.No, linear.Unknown, linear.Yes} {
+		if a == v || b == v {
+			return v
+		}
+	}
+	return ""
 }
 
 // atMost is the largest share of bad rounds that is compatible, at 95 %, with none in n: 1 - 0.05^(1/n).

@@ -80,6 +80,9 @@ type Remote struct {
 	Reentrant bool `json:"reentrant"`
 	// AlwaysFences says that there is a token even if none is asked for.
 	AlwaysFences bool `json:"always_fences"`
+	// Linearizable is a claim: that what clients see of grants and releases can be told as one history of the lock in
+	// which each takes effect between its call and its return, under faults of clients and servers too. It is judged.
+	Linearizable bool `json:"linearizable,omitempty"`
 	// Guards says that a lease (KindLease) is also a Guarded: its protected write is there beside
 	// the tokens.
 	Guards bool `json:"guards,omitempty"`

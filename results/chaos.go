@@ -49,20 +49,23 @@ type ChaosVerdict struct {
 	Theory string   `json:"theory,omitempty"` // the expectation's reason and source
 	Note   string   `json:"note,omitempty"`   // explanation of a difference from theory, from expect.yaml
 
-	OverlapMaxMS        float64  `json:"overlap_ms_max"`         // longest time that two claims stood
-	OverlapRunningMaxMS float64  `json:"overlap_running_ms_max"` // the same without the time that one was stopped
-	DoubleGrants        int      `json:"double_grants"`
-	StaleHolders        int      `json:"stale_holders"`
-	StaleUnfenced       int      `json:"stale_writes_unfenced"`
-	StaleFenced         *int     `json:"stale_writes_fenced"`
-	CurrentRejected     *int     `json:"current_rejected"`
-	LostUpdates         *int64   `json:"lost_updates,omitempty"` // guarded and optimistic: acknowledged, not there
-	Recovery            *Timing  `json:"recovery"`
-	DetectionLag        *Timing  `json:"detection_lag"`
-	Gap                 *Timing  `json:"availability_gap,omitempty"`
-	BoundMS             *float64 `json:"bound_ms"`        // of the recovery, by theory
-	BoundText           string   `json:"bound,omitempty"` // its formula
-	Orphans             int      `json:"orphans"`
+	OverlapMaxMS        float64 `json:"overlap_ms_max"`         // longest time that two claims stood
+	OverlapRunningMaxMS float64 `json:"overlap_running_ms_max"` // the same without the time that one was stopped
+	DoubleGrants        int     `json:"double_grants"`
+	StaleHolders        int     `json:"stale_holders"`
+	StaleUnfenced       int     `json:"stale_writes_unfenced"`
+	StaleFenced         *int    `json:"stale_writes_fenced"`
+	CurrentRejected     *int    `json:"current_rejected"`
+	LostUpdates         *int64  `json:"lost_updates,omitempty"` // guarded and optimistic: acknowledged, not there
+	Recovery            *Timing `json:"recovery"`
+	DetectionLag        *Timing `json:"detection_lag"`
+	// PastDeadline is how long after the holder's own deadline the next one was granted, of leases that expire
+	// and were not released.
+	PastDeadline *Timing  `json:"past_deadline,omitempty"`
+	Gap          *Timing  `json:"availability_gap,omitempty"`
+	BoundMS      *float64 `json:"bound_ms"`        // of the recovery, by theory
+	BoundText    string   `json:"bound,omitempty"` // its formula
+	Orphans      int      `json:"orphans"`
 	// Linearizable: "yes", "no", "unknown" of Porcupine, "" where nobody asked.
 	Linearizable string `json:"linearizable,omitempty"`
 	Seed         uint64 `json:"seed"`

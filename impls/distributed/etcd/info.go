@@ -21,6 +21,7 @@ func Infos() []lock.Info {
 			Reentrant:    true,
 			AlwaysFences: true,
 			Guards:       true,
+			Linearizable: true,
 			Waits:        "watches its predecessor",
 			Note:         "TTLs are whole seconds, at least 1.5 election timeouts",
 		},

@@ -24,11 +24,11 @@ func Infos() []lock.Info {
 	return []lock.Info{
 		{Name: "control-perfect", Family: Family, Kind: lock.KindLease, FIFO: true, Allocates: true, Source: source,
 			Doc:    "control: never two holders; held until released, or until its holder's connection is gone",
-			Remote: remote(lock.Remote{Fences: true}),
+			Remote: remote(lock.Remote{Fences: true, Linearizable: true}),
 			Dial:   dialer(func(d *driver) lease.Driver { d.session = true; return guarded{d} })},
 		{Name: "control-ttl", Family: Family, Kind: lock.KindLease, FIFO: true, Allocates: true, Source: source,
 			Doc:    "control: a correct lease with a TTL",
-			Remote: remote(lock.Remote{Expires: true, Renews: true, Fences: true}),
+			Remote: remote(lock.Remote{Expires: true, Renews: true, Fences: true, Linearizable: true}),
 			Dial:   dialer(func(d *driver) lease.Driver { return d })},
 		{Name: "control-naive", Family: Family, Kind: lock.KindLease, Allocates: true, Source: source,
 			Doc:    "control: a lease whose release deletes whatever is there, also a successor's",

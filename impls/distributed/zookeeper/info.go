@@ -31,6 +31,7 @@ func Infos() []lock.Info {
 			Fences:       true,
 			AlwaysFences: true,
 			Guards:       true,
+			Linearizable: true,
 			Reentrant:    true,
 			Waits:        "watches its predecessor",
 			Note:         pings,
