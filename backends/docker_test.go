@@ -56,7 +56,7 @@ func TestImageMissing(t *testing.T) {
 	}
 	_, err = imageOf("redlock")
 	var e *Error
-	if !errors.As(err, &e) || !strings.Contains(e.Hint(), "etcd, postgres, redis, zookeeper") {
+	if !errors.As(err, &e) || !strings.Contains(e.Hint(), "etcd, postgres, redis, tools, zookeeper") {
 		t.Errorf("imageOf(redlock): got %v, want an error that lists them", err)
 	}
 }

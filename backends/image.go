@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -22,12 +23,13 @@ const (
 	imageEtcd      = "etcd"
 	imageZooKeeper = "zookeeper"
 	imagePostgres  = "postgres"
+	imageTools     = "tools" // no server: what acts in the network of one
 )
 
 // image is what a kind of server runs from.
 type image struct {
 	key      string
-	official string // with its version, from the default registry
+	official string // with its version, from the default registry; empty: there is none
 	local    string // what make images builds: the same arguments, ports and environment
 }
 
@@ -37,14 +39,16 @@ var images = []image{
 	{imageEtcd, "rancher/mirrored-coreos-etcd:v3.5.12", "lockbench/etcd"},
 	{imagePostgres, "postgres:17", "lockbench/postgres"},
 	{imageRedis, "redis:8.2", "lockbench/redis"},
+	{imageTools, "", "lockbench/tools"},
 	{imageZooKeeper, "zookeeper:3.9", "lockbench/zookeeper"},
 }
 
-// Images returns the names of the official images, by key, as they are pulled by default.
+// Images returns the names of the official images, by key, as they are pulled by default; where there is
+// none, that of the one that make images builds.
 func Images() map[string]string {
 	out := map[string]string{}
 	for _, i := range images {
-		out[i.key] = i.official
+		out[i.key] = cmp.Or(i.official, i.local)
 	}
 	return out
 }
@@ -93,6 +97,9 @@ func (i image) candidates(asked string) []string {
 	if asked != "" {
 		return []string{hub(asked)}
 	}
+	if i.official == "" {
+		return []string{hub(i.local)}
+	}
 	return []string{hub(i.official), hub(i.local)}
 }
 
@@ -108,6 +115,9 @@ func hub(name string) string {
 }
 
 func (i image) tip(asked string) string {
+	if i.official == "" {
+		return fmt.Sprintf("make images, or --image %s=NAME", i.key)
+	}
 	return fmt.Sprintf("make images, or docker pull %s, or --image %s=NAME", i.candidates(asked)[0], i.key)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
-	"github.com/testcontainers/testcontainers-go"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -120,12 +118,10 @@ func (c *Cluster) makeNetworks(ctx context.Context, base string, nodes []*Node) 
 
 // makeNetwork makes a network in the first subnet that is free.
 func (c *Cluster) makeNetwork(ctx context.Context, b *bridge, pick func() netip.Prefix) error {
-	labels := testcontainers.GenericLabels()
-	maps.Copy(labels, c.o.Owner)
 	var last error
 	for range subnetTries {
 		b.net = pick()
-		_, err := c.eng.cli.NetworkCreate(ctx, b.name, client.NetworkCreateOptions{Driver: "bridge", Internal: b.peers, Labels: labels,
+		_, err := c.eng.cli.NetworkCreate(ctx, b.name, client.NetworkCreateOptions{Driver: "bridge", Internal: b.peers, Labels: labelled(c.o.Owner),
 			IPAM: &network.IPAM{Config: []network.IPAMConfig{{Subnet: b.net}}}})
 		if err == nil {
 			return nil

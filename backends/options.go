@@ -10,7 +10,7 @@ type Options struct {
 	// for one in a container.
 	Given map[string]string
 	// Images are the names of images, by key: "redis", "etcd", "zookeeper",
-	// "postgres". One that is named is used, whatever else there is.
+	// "postgres", "tools". One that is named is used, whatever else there is.
 	Images map[string]string
 	// Network is "host", "bridge" or "": host where the platform has it, else bridge.
 	Network string
