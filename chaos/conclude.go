@@ -9,7 +9,7 @@ import (
 // Conclusion is what a run's verdicts come to.
 type Conclusion struct {
 	Ran                                    int // cells that were not skipped
-	Worse, Better, Unknown, FailedControls []string
+	Worse, Better, Unknown, Known, FailedControls []string
 }
 
 // rank orders verdicts from good to bad.
@@ -40,6 +40,8 @@ func Conclude(all []results.ChaosVerdict) Conclusion {
 			if v.Verdict == results.VerdictUnsafe { // nobody said that it may be
 				c.Worse = append(c.Worse, name)
 			}
+		case v.Known:
+			c.Known = append(c.Known, name)
 		case got > want:
 			c.Worse = append(c.Worse, name)
 		case got < want:

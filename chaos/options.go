@@ -16,7 +16,8 @@ type Expected struct {
 	// BoundMS evaluates it; nil: there is none.
 	BoundMS func(t Times, params map[string]float64) (float64, error)
 	Theory  string // why, and whose word that is
-	Note    string // explanation of a known difference
+	// Seen is the verdict that was found instead, and Note explains it; empty: none was.
+	Seen, Note string
 }
 
 // Options of a run.

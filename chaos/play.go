@@ -32,10 +32,10 @@ const (
 	orphanTime = 250 * time.Millisecond
 )
 
-// pollMax is the longest pause of locks that poll; the bounds of expect.yaml call it poll.
-const pollMax = 50 * time.Millisecond
+// PollMax is the longest pause of locks that poll; the bounds of expect.yaml call it poll.
+const PollMax = 50 * time.Millisecond
 
-var waitPolicy = lock.WaitPolicy{Min: 5 * time.Millisecond, Max: pollMax, Jitter: 0.5}
+var waitPolicy = lock.WaitPolicy{Min: 5 * time.Millisecond, Max: PollMax, Jitter: 0.5}
 
 // Play is one lock on one key in one round: a holder, the next in line and a second waiter, each a client process.
 //

@@ -145,7 +145,7 @@ var scriptUnlock = script{
 	},
 	open: func(ctx context.Context, p *Play, _ time.Duration) error {
 		// Whoever a wrong release lets in is there after a turn of polling.
-		return sleep(ctx, settleTime+2*pollMax)
+		return sleep(ctx, settleTime+2*PollMax)
 	},
 	close: func(ctx context.Context, p *Play) error { return p.drain(ctx) },
 }

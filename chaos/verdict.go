@@ -158,7 +158,10 @@ func (r *run) expect(v *results.ChaosVerdict, c *Cell, t Times) {
 	if !ok {
 		return
 	}
-	v.Theory, v.Note, v.BoundText = e.Theory, e.Note, e.Bound
+	v.Theory, v.BoundText = e.Theory, e.Bound
+	if e.Seen != "" && v.Verdict == e.Seen {
+		v.Known, v.Note = true, e.Note
+	}
 	if e.Verdict != results.VerdictSkipped {
 		v.Expected = e.Verdict
 	}

@@ -46,8 +46,10 @@ type ChaosVerdict struct {
 	AtMost *float64 `json:"bad_at_most_pct,omitempty"`
 	Bad    int      `json:"bad_rounds"`
 	Reason string   `json:"reason,omitempty"` // why skipped or unknown, or what was bad, in words
-	Theory string   `json:"theory,omitempty"` // the expectation's reason and source
-	Note   string   `json:"note,omitempty"`   // explanation of a difference from theory, from expect.yaml
+	// Known: the verdict differs from theory, and is the one that was found and explained before (Note).
+	Known  bool   `json:"known,omitempty"`
+	Theory string `json:"theory,omitempty"` // the expectation's reason and source
+	Note   string `json:"note,omitempty"`   // explanation of a difference from theory, from expect.yaml
 
 	OverlapMaxMS        float64 `json:"overlap_ms_max"`         // longest time that two claims stood
 	OverlapRunningMaxMS float64 `json:"overlap_running_ms_max"` // the same without the time that one was stopped
