@@ -109,6 +109,66 @@ func TestHoldIsExact(t *testing.T) {
 	}
 }
 
+// TestStorm makes every fault meet every other, with connections that come, talk, and are cut. What
+// arrives is a beginning of what was sent, and in the end nothing is left.
+func TestStorm(t *testing.T) {
+	srv := serve(t)
+	s := open(t, srv)
+	data := noise(100 << 10)
+	begins := func(c net.Conn, who string) {
+		got, _ := io.ReadAll(c) // most are reset
+		if !bytes.HasPrefix(data, got) {
+			t.Errorf("%s read %d bytes that were not sent so", who, len(got))
+		}
+	}
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			select {
+			case c := <-srv.in:
+				running.Go(func() { begins(c, "the server"); c.Close() })
+				running.Go(func() { _, _ = c.Write(data) })
+			case <-stop:
+				return
+			}
+		}
+	})
+	for range 4 {
+		running.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				c, err := net.Dial("tcp", s.Addr(srv.addr()))
+				if err != nil {
+					continue // reset
+				}
+				var half sync.WaitGroup
+				half.Go(func() { _ = feed(c.(*net.TCPConn), data) })
+				begins(c, "a client")
+				c.Close()
+				half.Wait()
+			}
+		})
+	}
+	steps := []func(){s.Hold, s.Heal, s.HoldReplies, func() { s.LoseReplies() }, s.Heal, func() { s.Slow(50*time.Microsecond, 0, 1) },
+		func() { s.Reset() }, s.Hold, s.Heal, func() { s.LoseReplies() }, func() { s.Stats(); s.Conns() }}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		steps[r.IntN(len(steps))]()
+		time.Sleep(200 * time.Microsecond) // lets some happen
+	}
+	close(stop)
+	s.Close()
+	running.Wait()
+	if got := s.Stats(); got.Open+got.Waiting+got.HeldEnds != 0 || got.HeldRequests+got.HeldReplies+got.DelayedRequests+got.DelayedReplies != 0 {
+		t.Errorf("closed: %+v", got)
+	}
+}
+
 // TestHoldStopsAWrite: a server that takes nothing does not keep Hold from returning, and what was not
 // written is held.
 func TestHoldStopsAWrite(t *testing.T) {
