@@ -13,9 +13,12 @@ func TestConformance(t *testing.T) {
 	for _, in := range Infos() {
 		var opts []leasertest.Option
 		if in.Name == "pg-advisory-pooled" {
-			const why = "the holder's connection is in the pool: who gets it is granted the lock, too"
-			opts = append(opts, leasertest.Breaks("try", why), leasertest.Breaks("exclusion", why), leasertest.Breaks("process", why),
+			opts = append(opts,
+				leasertest.Breaks("try", "the holder's connection is in the pool: who gets it is granted the lock, too"),
 				leasertest.Breaks("successor", "nobody looks after a connection in a pool: its end is not noticed"))
+			for _, check := range []string{"exclusion", "timeout", "cancel", "process"} {
+				opts = append(opts, leasertest.Without(check, "whether it breaks this depends on who gets which connection; see careless_test.go"))
+			}
 		}
 		t.Run(in.Name, func(t *testing.T) {
 			leasertest.Run(t, in, func(t *testing.T) lock.Target { return backendtest.Target(t, "postgres") }, opts...)

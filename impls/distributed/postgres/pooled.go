@@ -16,7 +16,8 @@ import (
 //	who comes next, and gets the holder's connection   is granted the lock, too: sessions may stack it
 //	who releases, and gets another's connection        unlocks nothing (false, and a warning), and the lock
 //	                                                   stays in a connection that nobody thinks of: leaked
-//	who leaves before his grant comes                  the same
+//	who leaves while his grant comes                   the same; also if the server cancels the statement, which
+//	                                                   it may do after it has granted the lock (see settle)
 //
 // Between processes it excludes, as long as none of that happens. Its holder never learns of a lost
 // session: nobody looks after a connection that is in a pool.
