@@ -17,7 +17,8 @@ import (
 // (server/etcdserver: minTTL), with the election timeout of 1 s that etcd has by default, here too.
 const etcdMinTTL = 2 * time.Second
 
-var etcdServer = server{serves: etcdServes, version: etcdVersion, clean: etcdClean, names: etcdNames, lowest: etcdMinTTL}
+var etcdServer = server{serves: etcdServes, answers: etcdAnswers, leader: etcdLeader, version: etcdVersion, clean: etcdClean, names: etcdNames,
+	lowest: etcdMinTTL}
 
 // planEtcd gives all four kinds of URL, since what is not given listens on localhost at a
 // port that another may have, or announces it.

@@ -12,22 +12,27 @@ import (
 // ErrNoLeader is wrapped by errors that say that there is none now. Where there can be none, the error is another.
 var ErrNoLeader = errors.New("no leader")
 
-// errLeaderless is for clusters that will never have one.
-var errLeaderless = errors.New("not supported")
+// leaderless says why there can be no leader; empty: there can.
+func (c *Cluster) leaderless() string {
+	switch {
+	case len(c.nodes) == 0:
+		return fmt.Sprintf("the servers of %s are not in containers of this program", c.top.Name)
+	case len(c.nodes) > 1 && c.top.srv.leader == nil:
+		return fmt.Sprintf("the servers of %s are equals", c.top.Name)
+	}
+	return ""
+}
 
 // Leader returns the server that leads, as most of the members say that run: of etcd and ZooKeeper
 // the member that they follow, of redis-sentinel the primary that the sentinels know, of a server alone itself. It may
 // have died just now, or be cut off, and the members do not know yet; AwaitLeader looks at that, too. ErrNoLeader is wrapped
 // while they have none.
 func (c *Cluster) Leader(ctx context.Context) (*Node, error) {
-	if len(c.nodes) == 0 {
-		return nil, fmt.Errorf("ask for the leader: %w: servers of %s are not in containers of this program", errLeaderless, c.top.Name)
+	if why := c.leaderless(); why != "" {
+		return nil, fmt.Errorf("ask for the leader: not supported: %s", why)
 	}
 	if len(c.nodes) == 1 {
 		return c.nodes[0], nil
-	}
-	if c.top.srv.leader == nil {
-		return nil, fmt.Errorf("ask for the leader: %w: the servers of %s are equals", errLeaderless, c.top.Name)
 	}
 	up, err := c.up(ctx)
 	if err != nil {
@@ -90,6 +95,9 @@ const watchEvery = 100 * time.Millisecond
 // AwaitLeader waits until the members have a leader that runs, is not cut off from them and is not the one
 // that is named; nil: any. When ctx ends it returns the reason why there was none.
 func (c *Cluster) AwaitLeader(ctx context.Context, not *Node) (*Node, error) {
+	if why := c.leaderless(); why != "" {
+		return nil, fmt.Errorf("wait for a leader: not supported: %s", why)
+	}
 	var found *Node
 	err := pollEach(ctx, watchEvery, func() error {
 		l, err := c.Leader(ctx)

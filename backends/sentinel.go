@@ -14,7 +14,8 @@ import (
 
 // A primary and its replica, watched by three sentinels of which two must agree. The
 // target's addresses are the sentinels'.
-var sentinelServer = server{serves: sentinelPing, check: sentinelCheck, version: sentinelVersion, clean: sentinelClean, names: sentinelNames}
+var sentinelServer = server{serves: sentinelPing, check: sentinelCheck, version: sentinelVersion, clean: sentinelClean, names: sentinelNames,
+	leader: sentinelLeader}
 
 const (
 	masterName     = "lockbench" // of the group that the sentinels watch

@@ -21,7 +21,8 @@ import (
 const zkTick = 500 * time.Millisecond
 
 // Sessions are between 2 and 20 ticks (administrator's guide: minSessionTimeout, maxSessionTimeout).
-var zookeeperServer = server{serves: zkServes, version: zkVersion, clean: zkClean, names: zkNames, lowest: 2 * zkTick, highest: 20 * zkTick}
+var zookeeperServer = server{serves: zkServes, answers: zkAnswers, leader: zkLeader, version: zkVersion, clean: zkClean, names: zkNames,
+	lowest: 2 * zkTick, highest: 20 * zkTick}
 
 // Limits in ticks: to connect to a leader and copy its data, on a machine that
 // does much else; to be behind it (the guide's examples: 10 and 5).
