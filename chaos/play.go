@@ -155,7 +155,16 @@ func (p *Play) begin(ctx context.Context) error {
 func (p *Play) warm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*answerTime)
 	defer cancel()
+	if err := again(ctx, func() error { return p.warmOnce(ctx) }); err != nil {
+		return err
+	}
+	p.Holder.skip()
+	return nil
+}
+
+func (p *Play) warmOnce(ctx context.Context) error {
 	const a = actor.MaxActors - 1
+	p.Holder.skip()
 	if _, err := p.Holder.send(actor.Command{Do: actor.DoAcquire, Actor: a, Key: p.key(), Slot: p.slot, Worker: p.Holder.Worker(a),
 		Options: p.options(true), LimitNS: int64(answerTime), Silent: true}); err != nil {
 		return err
@@ -167,11 +176,7 @@ func (p *Play) warm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.release(ctx, p.Holder, a); err != nil {
-		return err
-	}
-	p.Holder.skip()
-	return nil
+	return p.release(ctx, p.Holder, a)
 }
 
 // servers is where the cluster is reached by who is proxied.
@@ -198,14 +203,27 @@ func (p *Play) dial(ctx context.Context, who *Party) error {
 	if err != nil {
 		return err
 	}
-	id, err := who.send(actor.Command{Do: actor.DoDial, Target: &t})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 3*answerTime)
+	ctx, cancel := context.WithTimeout(ctx, 4*answerTime)
 	defer cancel()
-	_, err = who.awaitID(ctx, id, actor.EvDialled)
-	return err
+	// Clients give a server a part of the TTL to answer. On a machine that does much else, such as starting the
+	// processes of other rounds, that may be too short once; nothing is judged yet.
+	return again(ctx, func() error {
+		id, err := who.send(actor.Command{Do: actor.DoDial, Target: &t})
+		if err == nil {
+			_, err = who.awaitID(ctx, id, actor.EvDialled)
+		}
+		return err
+	})
+}
+
+// again tries until there is no error, or ctx ends.
+func again(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if err == nil || errors.Is(err, errGone) || sleep(ctx, 20*time.Millisecond) != nil {
+			return err
+		}
+	}
 }
 
 // parties are the three of them.

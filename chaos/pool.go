@@ -18,6 +18,9 @@ import (
 // maxProcesses is how many client processes may be there at a time, by the room for their actors' claims.
 const maxProcesses = claims.MaxWorkers / actor.MaxActors
 
+// startAtOnce is how many are started at a time: each takes some 20 ms of a processor.
+const startAtOnce = 4
+
 // startTime bounds a child's start, of some 20 ms on an idle machine.
 const startTime = 20 * time.Second
 
@@ -28,6 +31,8 @@ type pool struct {
 	hold    func(pid int) (forget func(), err error)
 	arena   string
 	witness string
+
+	gate chan struct{} // room for one that is being started
 
 	mu      sync.Mutex
 	idle    map[string][]*process // by lock
@@ -61,7 +66,9 @@ func (p *pool) get(ctx context.Context, lock string) (*process, error) {
 	if index >= maxProcesses {
 		return nil, fmt.Errorf("more than %d client processes at a time", maxProcesses)
 	}
+	p.gate <- struct{}{}
 	c, err := p.launch(ctx, lock, index)
+	<-p.gate
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {

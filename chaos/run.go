@@ -98,7 +98,7 @@ func (r *run) prepare() error {
 		return err
 	}
 	r.pool = &pool{argv: r.o.ClientArgv, start: r.o.Start, hold: r.o.Hold, arena: path, witness: r.witness.Path(),
-		idle: map[string][]*process{}, running: map[*process]struct{}{}}
+		gate: make(chan struct{}, startAtOnce), idle: map[string][]*process{}, running: map[*process]struct{}{}}
 	return nil
 }
 
