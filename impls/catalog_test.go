@@ -95,7 +95,7 @@ var remote = map[string]struct{ family, kind, can string }{
 	"pg-row-skip": {"postgres", "guarded", "reentrant"}, "pg-version": {"postgres", "optimistic", ""},
 	"pg-advisory-pooled": {"careless", "lease", ""}, "pg-version-blind": {"careless", "optimistic", ""},
 	"zookeeper-plain": {"careless", "lease", "fifo expires renews fences reentrant"},
-	"redsync": {"peers", "lease", "expires"}, "redislock": {"peers", "lease", "expires"}, "rueidislock": {"peers", "lease", "expires renews"},
+	"redsync":         {"peers", "lease", "expires"}, "redislock": {"peers", "lease", "expires"}, "rueidislock": {"peers", "lease", "expires renews"},
 	"etcd-concurrency": {"peers", "lease", "fifo expires renews fences"}, "zk-recipe": {"peers", "lease", "fifo expires renews"},
 }
 

@@ -54,6 +54,27 @@ func TestPooledUnlocksAnother(t *testing.T) {
 	mustRelease(t, mustAcquire(t, blocker, "a", options))
 }
 
+// Nobody looks after a connection in a pool: its holder is not told that another one is inside.
+func TestPooledHolderIsNotTold(t *testing.T) {
+	tg := target(t)
+	cl, other, o := leaser(t, "pg-advisory-pooled", tg), leaser(t, "pg-advisory-pooled", tg), observe(t, tg)
+	first := mustAcquire(t, cl, "k", options)
+	o.terminate(locked)
+	second := mustAcquire(t, other, "k", options)
+	select {
+	case <-first.Lost():
+		t.Error("the holder was told: then this lock is not careless")
+	default:
+	}
+	if err := first.Release(bounded(t)); err == nil {
+		t.Error("released a lock that it had lost: no error")
+	}
+	if _, err := cl.Acquire(bounded(t), "k", try()); !errors.Is(err, lock.ErrNotAcquired) {
+		t.Errorf("got %v, want the second to hold it still", err)
+	}
+	mustRelease(t, second)
+}
+
 // A grant that comes after its caller has left stays in the pool.
 func TestPooledLeaksLateGrant(t *testing.T) {
 	p, tg, direct := proxied(t)
