@@ -22,8 +22,8 @@ import (
 
 func (a *app) gateCmd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "gate --rules FILE (--old PROGRAM --new PROGRAM | SESSION | OLD NEW)",
-		Short: "hold a new build against rules: pass, fail or inconclusive",
+		Use:   "gate --rules FILE (--old PROGRAM --new PROGRAM | SESSION | OLD NEW | CHAOS)",
+		Short: "hold a new build, or what faults did, against rules: pass, fail or inconclusive",
 		Long: "Decides by rules whether a new build may be released. A rule allows a change in the bad direction, or sets a\n" +
 			"limit, for a metric of the cells that it matches. It fails when the interval of what was measured lies beyond\n" +
 			"that, passes when it lies within, and is inconclusive otherwise: no samples, or too few, are never a pass.\n" +
@@ -46,11 +46,22 @@ func (a *app) gateCmd() *cobra.Command {
 			"    - lock: mutex\n" +
 			"      metric: acquire_p99_ns\n" +
 			"      limit: 50us                # of the new side\n\n" +
+			"CHAOS is what lockbench chaos wrote with --out. Its rules are demands on verdicts, in a file of their own:\n\n" +
+			"  chaos:\n" +
+			"    - fault: holder-kill         # patterns, default all; see: lockbench list faults\n" +
+			"      lock: etcd\n" +
+			"      policy: careful\n" +
+			"      verdict: safe              # or a list: [safe, safe-with-fence]\n" +
+			"      recovery_max: 1.3 x TTL    # or 2500ms, or 1 x bound (of theory); recovery_p50 is the median's\n" +
+			"      min_rounds: 10\n\n" +
+			"What is unknown, skipped or not there never passes. Worse than expected is always a violation, and a failed control\n" +
+			"leaves everything inconclusive.\n\n" +
 			"Exit codes: 0 pass, 1 runtime error, 2 usage, 3 a violation or a hang of the new side, 4 failed, 5 inconclusive, 130\n" +
 			"interrupted; 3 beats 4 beats 5.",
 		Example: "  lockbench gate --rules rules.yaml --old ./lockbench-old --new ./lockbench-new --lock 'mcs*' --budget 20m\n" +
 			"  lockbench gate --rules rules.yaml session.jsonl\n" +
 			"  lockbench gate --rules rules.yaml old.jsonl new.jsonl\n" +
+			"  lockbench gate --rules demands.yaml chaos.jsonl\n" +
 			"  lockbench gate --rules rules.yaml session.jsonl --format github --out-format markdown=summary.md --out-format junit=gate.xml",
 	}
 	var o gateOptions
@@ -113,6 +124,9 @@ func (a *app) gate(ctx context.Context, o gateOptions, f *pairedFlags, args []st
 		return err
 	}
 	defer out.close()
+	if len(out.rules.Chaos) > 0 {
+		return a.gateChaos(out, args)
+	}
 	var res *gate.Result
 	if len(args) > 0 {
 		res, err = gateFiles(out.rules, args)
@@ -130,7 +144,7 @@ func (a *app) gate(ctx context.Context, o gateOptions, f *pairedFlags, args []st
 		return nil
 	}
 	interrupted := a.code == exitcode.Interrupted
-	err = out.finish(a, res)
+	err = out.finish(a, res.Verdict, func(f render.GateFormat, w io.Writer) error { return f.Write(w, res) })
 	if interrupted && a.code != exitcode.Safety {
 		a.code = exitcode.Interrupted
 	}
@@ -151,6 +165,23 @@ func gateFiles(rules *gate.Rules, args []string) (*gate.Result, error) {
 		return nil, err
 	}
 	return gate.Files(rules, old, new)
+}
+
+// gateChaos decides about the verdicts of faults in one file.
+func (a *app) gateChaos(out *gateOutput, args []string) error {
+	if len(args) != 1 {
+		return usageErr(fmt.Errorf("%s has demands on chaos: want one file that lockbench chaos --out wrote", results.Printable(out.rules.File)),
+			"lockbench gate --rules "+results.Printable(out.rules.File)+" chaos.jsonl")
+	}
+	b := results.NewBuilder(results.SummariesOnly())
+	if err := b.AddFile(args[0]); err != nil {
+		return usageErr(err, "lockbench gate reads files that lockbench chaos --out wrote")
+	}
+	res, err := gate.Chaos(out.rules, b.Report())
+	if err != nil {
+		return usageErr(err, "see: lockbench gate --help")
+	}
+	return out.finish(a, res.Verdict, func(f render.GateFormat, w io.Writer) error { return f.Chaos(w, res) })
 }
 
 // gateOutput is where a verdict goes. It is opened before anything is
@@ -225,7 +256,7 @@ func readRules(path string) (*gate.Rules, error) {
 	if err != nil {
 		return nil, usageErr(fmt.Errorf("read rules: %w", err), hint)
 	}
-	rules, err := gate.ParseRules(path, b)
+	rules, err := gate.ParseRules(path, b, faultNames()...)
 	if err != nil {
 		return nil, usageErr(err, hint)
 	}
@@ -250,18 +281,18 @@ func openGateFile(text string, force bool, inputs, have []string) (gateFile, err
 }
 
 // finish writes a verdict everywhere and sets the exit code.
-func (o *gateOutput) finish(a *app, res *gate.Result) error {
-	if err := o.format.Write(a.env.Stdout, res); err != nil {
+func (o *gateOutput) finish(a *app, verdict gate.Verdict, write func(render.GateFormat, io.Writer) error) error {
+	if err := write(o.format, a.env.Stdout); err != nil {
 		return &runtimeError{fmt.Errorf("print the verdict: %w", err)}
 	}
 	for i := range o.files {
 		f := &o.files[i]
 		f.done = true
-		if err := f.write(func(w io.Writer) error { return f.format.Write(w, res) }); err != nil {
+		if err := f.write(func(w io.Writer) error { return write(f.format, w) }); err != nil {
 			return &runtimeError{fmt.Errorf("write the verdict to %s: %w", o.files[i].name, err)}
 		}
 	}
-	switch res.Verdict {
+	switch verdict {
 	case gate.Pass:
 	case gate.Violation:
 		a.code = exitcode.Safety

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,12 +18,13 @@ func (a *app) reportCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE...",
 		Short: "print the results in files, or draw them",
-		Long: "Prints results that run --out wrote. Runs are never pooled; parts of one run in several files are put together.\n" +
+		Long: "Prints results that run --out and chaos --out wrote. Runs are never pooled; parts of one run in several files are put together.\n" +
 			"html is one page for a browser, with tables that sort and filter, and charts; --charts writes the charts as\n" +
 			"files of their own.",
 		Example: "  lockbench report run.jsonl\n" +
 			"  lockbench report run.jsonl --format html --out run.html\n" +
 			"  lockbench report run.jsonl --charts charts/\n" +
+			"  lockbench report chaos.jsonl --detail\n" +
 			"  lockbench report run.jsonl --format bench > new.txt && benchstat old.txt new.txt",
 		Args: func(_ *cobra.Command, files []string) error {
 			if len(files) == 0 {
@@ -36,6 +38,7 @@ func (a *app) reportCmd() *cobra.Command {
 	fs.StringVar(&o.format, "format", "table", "one of "+formatNames())
 	fs.StringVar(&o.out, "out", "", "write to this file instead of standard output")
 	fs.StringVar(&o.charts, "charts", "", "write the charts as SVG files into this directory, which is made; without --format or --out nothing else")
+	fs.BoolVar(&o.detail, "detail", false, "of chaos: a line for each cell with all its figures, and a bad round; only the table leaves them out otherwise")
 	fs.BoolVar(&o.force, "force", false, "let --out and --charts replace existing files")
 	completeWords(cmd, "format", render.Names()...)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
@@ -49,7 +52,7 @@ func (a *app) reportCmd() *cobra.Command {
 type reportOptions struct {
 	format, out, charts   string
 	outGiven, chartsGiven bool
-	force                 bool
+	force, detail         bool
 	print                 bool // the report itself is wanted, not its charts alone
 }
 
@@ -91,11 +94,18 @@ func (a *app) report(files []string, o reportOptions) (err error) {
 		}
 		return err
 	}
+	write := format.Write
+	if o.detail {
+		write = format.Detailed
+		if !slices.ContainsFunc(rep.Runs, func(r *results.RunReport) bool { return r.Chaos != nil }) {
+			fmt.Fprintln(a.env.Stderr, "lockbench: warning: --detail is about chaos, of which there is none")
+		}
+	}
 	switch {
 	case out != nil:
-		err = out.write(func(w io.Writer) error { return format.Write(w, rep) })
+		err = out.write(func(w io.Writer) error { return write(w, rep) })
 	case o.print:
-		err = format.Write(a.env.Stdout, rep)
+		err = write(a.env.Stdout, rep)
 	}
 	if err != nil {
 		return &runtimeError{fmt.Errorf("print the report: %w", err)}
@@ -116,7 +126,7 @@ func readReport(files []string, format render.Format, drawn bool) (*results.Repo
 	b := results.NewBuilder(opts...)
 	for _, f := range files {
 		if err := b.AddFile(f); err != nil {
-			hint := "lockbench report reads files that lockbench run --out wrote"
+			hint := "lockbench report reads files that lockbench run --out or chaos --out wrote"
 			if f == "-" {
 				hint = "to read standard input: lockbench report /dev/stdin"
 			}

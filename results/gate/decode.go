@@ -30,7 +30,7 @@ const (
 const hintRules = `a file of rules is YAML: "rules:", then a list of maps with metric, and max-regression or limit`
 
 var (
-	fileKeys = []string{"alpha", "rules"}
+	fileKeys = []string{"alpha", "rules", "chaos"}
 	ruleKeys = []string{"name", "lock", "workload", "workers", "metric", "max-regression", "limit"}
 )
 
@@ -49,8 +49,20 @@ var (
 //	  - lock: mutex
 //	    metric: acquire_p99_ns
 //	    limit: 50us            # of the new side, in the metric's unit
-func ParseRules(file string, b []byte) (*Rules, error) {
-	rs, err := parseRules(b)
+//
+// Or, in a file of its own, demands on the verdicts of faults:
+//
+//	chaos:
+//	  - fault: holder-kill     # patterns, default all
+//	    lock: etcd
+//	    policy: careful
+//	    verdict: safe          # or a list of those that pass
+//	    recovery_max: 1.3 x TTL
+//	    min_rounds: 10
+//
+// faults are the names of all faults: a demand about another one is an error. Without them any name will do.
+func ParseRules(file string, b []byte, faults ...string) (*Rules, error) {
+	rs, err := parseRules(b, faults)
 	if err == nil {
 		rs.File = file
 		return rs, nil
@@ -66,7 +78,7 @@ func ParseRules(file string, b []byte) (*Rules, error) {
 	return nil, e
 }
 
-func parseRules(b []byte) (*Rules, error) {
+func parseRules(b []byte, faults []string) (*Rules, error) {
 	if len(b) > MaxRulesFile {
 		return nil, fmt.Errorf("the file is larger than %d bytes", MaxRulesFile)
 	}
@@ -78,14 +90,26 @@ func parseRules(b []byte) (*Rules, error) {
 		return nil, errors.New("the file has no rules")
 	}
 	rs := &Rules{Alpha: DefaultAlpha}
+	var alpha ast.Node
 	err = n.Mapping(body, "the file", "rules: [...]", fileKeys, func(key string, v ast.Node) error {
-		if key == "alpha" {
+		switch key {
+		case "alpha":
+			alpha = v
 			return rs.setAlpha(n, v)
+		case "chaos":
+			return rs.setChaos(n, v, faults)
 		}
 		return rs.setList(n, v)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(rs.Chaos) > 0 && len(rs.List) > 0:
+		return nil, yamldoc.At(body, errors.New("the file has both rules and chaos"), "they are about different files: make two gates of them")
+	case len(rs.Chaos) > 0 && alpha != nil:
+		return nil, yamldoc.At(alpha, errors.New("alpha goes with rules, not with chaos"), "a verdict says itself what its rounds are worth; demand more of them with min_rounds")
+	case len(rs.Chaos) > 0:
+		return rs, nil
 	}
 	if len(rs.List) == 0 {
 		return nil, yamldoc.At(body, errors.New("the file has no rules"), hintRules)

@@ -172,8 +172,19 @@ func FuzzRules(f *testing.F) {
 			}
 			return
 		}
-		if !(rs.Alpha > 0 && rs.Alpha < 0.5) || len(rs.List) == 0 {
-			t.Fatalf("alpha %g, %d rules", rs.Alpha, len(rs.List))
+		if !(rs.Alpha > 0 && rs.Alpha < 0.5) || (len(rs.List) == 0) == (len(rs.Chaos) == 0) {
+			t.Fatalf("alpha %g, %d rules, %d demands", rs.Alpha, len(rs.List), len(rs.Chaos))
+		}
+		for _, r := range rs.Chaos {
+			if r.Demand() == "" || r.Name != results.Printable(r.Name) || r.Line < 1 {
+				t.Fatalf("demand %+v", r)
+			}
+			for _, l := range []*TimeLimit{r.RecoveryMax, r.RecoveryP50} {
+				if l != nil && (l.Of == "") != (l.MS > 0) || l != nil && (l.Of == "") == (l.Factor > 0) {
+					t.Fatalf("limit %+v", l)
+				}
+			}
+			r.Matches(&results.ChaosVerdict{Lock: "etcd", Fault: "none"})
 		}
 		names := map[string]bool{}
 		for _, r := range rs.List {

@@ -21,8 +21,12 @@ func Replay(rules *Rules, rep *results.Report) (*Result, error) {
 		return nil, err
 	}
 	if len(run.Run.Programs) == 0 {
-		return nil, &Error{File: strings.Join(run.Files, ", "), Err: errors.New("one file, and it is not of a paired session"),
+		e := &Error{File: strings.Join(run.Files, ", "), Err: errors.New("one file, and it is not of a paired session"),
 			Tip: "give two files, OLD NEW, or one that lockbench ab --out wrote"}
+		if run.Chaos != nil {
+			e.Tip = "it has the verdicts of lockbench chaos: a file of rules has demands on them under chaos:, and no rules:"
+		}
+		return nil, e
 	}
 	measured := pairs.Of(run)
 	budget := run.Run.Reps

@@ -22,6 +22,8 @@ type Rules struct {
 	File  string  // as the user named it, for messages
 	Alpha float64 // of the whole gate, above 0 and below 0.5
 	List  []Rule
+	// Chaos are demands on the verdicts of faults. Rules have these or List, never both: they are about different files.
+	Chaos []ChaosRule
 }
 
 // A Rule is about one metric of the cells that it matches. It has exactly one of

@@ -19,16 +19,17 @@ type GateFormat struct {
 	Name  string
 	Help  string // one line for --help
 	Write func(w io.Writer, res *gate.Result) error
+	Chaos func(w io.Writer, res *gate.ChaosResult) error
 }
 
 // GateFormats are all formats of verdicts, the default first.
 func GateFormats() []GateFormat {
 	return []GateFormat{
-		{"table", "for reading in a terminal", GateTable},
-		{"markdown", "for a job summary or a pull request", GateMarkdown},
-		{"junit", "JUnit XML; inconclusive is an error there, never a success", GateJUnit},
-		{"github", "workflow commands, which GitHub shows as annotations", GateGitHub},
-		{"json", "a record of type verdict, with everything", GateJSON},
+		{"table", "for reading in a terminal", GateTable, gateChaosTable},
+		{"markdown", "for a job summary or a pull request", GateMarkdown, gateChaosMarkdown},
+		{"junit", "JUnit XML; inconclusive is an error there, never a success", GateJUnit, gateChaosJUnit},
+		{"github", "workflow commands, which GitHub shows as annotations", GateGitHub, gateChaosGitHub},
+		{"json", "a record of type verdict, with everything", GateJSON, gateChaosJSON},
 	}
 }
 

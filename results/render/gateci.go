@@ -66,7 +66,6 @@ func (s *junitSuite) add(name string, v gate.Verdict, message, text string) {
 // GateJUnit writes a verdict as JUnit XML: a suite a rule, and one for the
 // always-on rule.
 func GateJUnit(w io.Writer, res *gate.Result) error {
-	all := junitSuites{Name: "lockbench gate"}
 	safety := junitSuite{Name: "always on: no violation, no hang"}
 	for _, f := range res.Safety {
 		safety.add(f.Cell+" ("+f.Side+" side)", f.Verdict, f.String(), "")
@@ -80,14 +79,19 @@ func GateJUnit(w io.Writer, res *gate.Result) error {
 	if len(res.Tests) == 0 {
 		safety.add("rules", gate.Inconclusive, "no rule was tested", "")
 	}
-	all.Suites = []junitSuite{safety}
+	suites := []junitSuite{safety}
 	for _, r := range gateRules(res) {
 		s := junitSuite{Name: r.title}
 		for _, t := range r.tests {
 			s.add(t.Cell.Name, t.Verdict, t.Reason, gateSentence(t))
 		}
-		all.Suites = append(all.Suites, s)
+		suites = append(suites, s)
 	}
+	return writeJUnit(w, suites)
+}
+
+func writeJUnit(w io.Writer, suites []junitSuite) error {
+	all := junitSuites{Name: "lockbench gate", Suites: suites}
 	for _, s := range all.Suites {
 		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 	}
