@@ -49,12 +49,13 @@ race: ## all tests that the race detector can watch
 	$(GO) test -race -short -skip 'TestScripts/collapse' -p 1 $$($(GO) list $(RACED) | grep -E '$(SERVERS)')
 
 .PHONY: lint
-lint: ## gofmt, vet on all platforms, staticcheck, generated code up to date
+lint: ## gofmt, vet on all platforms, staticcheck, generated code up to date, expectations of chaos complete
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:" $$out; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	@$(MAKE) --no-print-directory cross
 	@$(MAKE) --no-print-directory check-generated
+	$(GO) run -pgo=off ./chaos/expect/expectdoc -check
 	$(GO) mod tidy -diff
 	cd examples/customlock && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd images/etcd && $(GO) mod tidy -diff
@@ -72,8 +73,9 @@ cross: ## build and vet for all platforms
 	  GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -pgo=off -o /dev/null ./cmd/lockbench || exit 1; done
 
 .PHONY: generate
-generate: ## write the measured loops of all locks anew
+generate: ## write the measured loops of all locks anew, and the tables of docs/CHAOS.md
 	$(GO) generate ./...
+	$(GO) run -pgo=off ./chaos/expect/expectdoc
 
 .PHONY: tidy
 tidy: ## go mod tidy, in the modules of the example and of etcd's image too

@@ -18,11 +18,11 @@ var vars = []Var{
 	{"T", "the time to live of the lease, as granted"},
 	{"tick", "how much later than T the service may notice that it is over"},
 	{"poll", "the longest pause between two attempts of a lock that polls, where the harness sets it"},
-	{"pause", "from the fault until the stopped process, or server, has continued and its holder has released"},
-	{"heal", "from the fault until the network is whole again and the holder has released"},
-	{"restart", "from the fault until the server serves again"},
+	{"pause", "from the fault until the stopped process, or server, has continued and the holder has released"},
+	{"heal", "from the fault until it has ended, the network whole or the servers started, and the holder has released"},
+	{"restart", "what a server that is started takes to serve"},
 	{"election", "the longest time without a leader after the old one is gone"},
-	{"detection", "the time after which the others act on a primary that does not answer"},
+	{"detection", "the time after which the others have replaced a primary that does not answer"},
 	{"jump", "how far the server's clock is shifted"},
 }
 

@@ -5,18 +5,25 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"lockbench/results"
 )
 
-// Markdown writes what the table says of these subjects, which it must be complete for: a section for each
-// fault, in the order of the faults given, then the sources and the names in formulas. A row stands for all locks
-// of which the same is said; topologies are named where they make a difference.
+// Markdown writes what the table says of these subjects: a section for each fault, in the order of the faults
+// given, then the sources and the names in formulas. Whatever has the same reason is one line; topologies and
+// policies are named where they make a difference.
 func (t *Table) Markdown(w io.Writer, subjects []Subject, faults []string) error {
 	var b strings.Builder
 	for _, f := range faults {
-		if rows := t.rowsOf(subjects, f); len(rows) > 0 {
+		var about []Subject
+		for _, s := range subjects {
+			if slices.Contains(s.Faults, f) {
+				about = append(about, s)
+			}
+		}
+		if len(about) > 0 {
 			fmt.Fprintf(&b, "### %s\n\n", f)
-			writeRows(&b, rows)
-			b.WriteByte('\n')
+			t.section(&b, about, f)
 		}
 	}
 	b.WriteString("### Sources\n\n")
@@ -31,165 +38,160 @@ func (t *Table) Markdown(w io.Writer, subjects []Subject, faults []string) error
 	return err
 }
 
-// said is what is said of a lock on one topology under one fault, by policy.
-type said struct {
-	policies, verdicts []string
-	bound              string // of all policies, each once
-	why                string
-}
-
-// row is the locks, each with topologies, of which the same is said.
-type row struct {
-	said
-	who   []Subject // one for each lock; Topologies are those that the row is about
-	whole []bool    // of who: these are all of its topologies
-}
-
-func (a said) same(b said) bool {
-	return slices.Equal(a.policies, b.policies) && slices.Equal(a.verdicts, b.verdicts) && a.bound == b.bound && a.why == b.why
-}
-
-// rowsOf groups the subjects of a fault; those that are skipped come last.
-func (t *Table) rowsOf(subjects []Subject, fault string) []*row {
-	var rows []*row
-	for _, s := range subjects {
-		if !slices.Contains(s.Faults, fault) {
-			continue
-		}
+// section writes what is said under one fault.
+func (t *Table) section(b *strings.Builder, about []Subject, fault string) {
+	var verdicts, bounds, skipped sheet
+	for _, s := range about {
 		for _, top := range s.Topologies {
-			what := t.say(s, top, fault)
-			i := slices.IndexFunc(rows, func(r *row) bool { return r.same(what) })
+			for _, p := range s.Policies {
+				e, ok := t.Lookup(s.Lock, top, fault, p)
+				if !ok {
+					continue
+				}
+				if e.Verdict == results.VerdictSkipped {
+					skipped.add(e.Why, s, top, p)
+					continue
+				}
+				v, _ := t.decisive(Cell{s.Lock, top, fault, p})
+				why := e.Why + " (" + strings.Join(t.rules[v].sources, ", ") + ")"
+				if e.Note != "" {
+					why += " **Seen: " + e.Seen + ".** " + e.Note
+				}
+				verdicts.add(e.Verdict+" | "+strings.ReplaceAll(why, "|", `\|`), s, top, p)
+				if e.Bound != nil {
+					bounds.add("`"+e.Bound.String()+"`", s, top, p)
+				}
+			}
+		}
+	}
+	if len(verdicts) > 0 {
+		b.WriteString("| locks | policy | expected | why |\n|---|---|---|---|\n")
+		for _, r := range verdicts.rows(false) {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", r.locks(about), strings.Join(r.policies, ", "), r.text)
+		}
+		b.WriteByte('\n')
+	}
+	list(b, "Next grant within", bounds, about)
+	list(b, "Skipped", skipped, about)
+}
+
+// list writes a sheet as items, if there is something on it.
+func list(b *strings.Builder, title string, s sheet, about []Subject) {
+	if len(s) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s:\n\n", title)
+	for _, r := range s.rows(true) {
+		which := ""
+		if !r.all {
+			which = " (" + strings.Join(r.policies, ", ") + ")"
+		}
+		fmt.Fprintf(b, "- %s%s: %s\n", r.locks(about), which, r.text)
+	}
+	b.WriteByte('\n')
+}
+
+// sheet is texts, each with what it is said of, in the order in which they came.
+type sheet []*line
+
+// line is one text.
+type line struct {
+	text string
+	of   []place
+}
+
+// place is a lock on a topology.
+type place struct {
+	lock, topology string
+	policies       []string // of which it is said
+	all            bool     // these are all that the lock has
+}
+
+// add notes that a text is said of a cell. The cells of one lock on one topology come one after the other.
+func (s *sheet) add(text string, of Subject, topology, policy string) {
+	i := slices.IndexFunc(*s, func(l *line) bool { return l.text == text })
+	if i < 0 {
+		i = len(*s)
+		*s = append(*s, &line{text: text})
+	}
+	l := (*s)[i]
+	if n := len(l.of); n == 0 || l.of[n-1].lock != of.Lock || l.of[n-1].topology != topology {
+		l.of = append(l.of, place{lock: of.Lock, topology: topology})
+	}
+	p := &l.of[len(l.of)-1]
+	p.policies = append(p.policies, policy)
+	p.all = len(p.policies) == len(of.Policies)
+}
+
+// row is a text with the places of which it is said for the same policies.
+type row struct {
+	text     string
+	policies []string
+	all      bool // of each place these are all
+	of       []place
+}
+
+// rows splits each text by policies. together: locks of which it is said for all policies that they have share a row,
+// whichever these are.
+func (s sheet) rows(together bool) []*row {
+	var out []*row
+	for _, l := range s {
+		first := len(out)
+		for _, p := range l.of {
+			i := slices.IndexFunc(out[first:], func(r *row) bool {
+				return slices.Equal(r.policies, p.policies) || together && r.all && p.all
+			})
 			if i < 0 {
-				i = len(rows)
-				rows = append(rows, &row{said: what})
+				out = append(out, &row{text: l.text, policies: p.policies, all: p.all})
+				i = len(out) - 1 - first
 			}
-			rows[i].add(s, top)
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b *row) int { return rankOf(a) - rankOf(b) })
-	return rows
-}
-
-func rankOf(r *row) int {
-	if slices.Contains(r.verdicts, "skipped") {
-		return 1
-	}
-	return 0
-}
-
-func (r *row) add(s Subject, top string) {
-	n := len(r.who)
-	if n == 0 || r.who[n-1].Lock != s.Lock {
-		r.who = append(r.who, Subject{Lock: s.Lock, Policies: s.Policies})
-		r.whole = append(r.whole, false)
-		n++
-	}
-	last := &r.who[n-1]
-	last.Topologies = append(last.Topologies, top)
-	r.whole[n-1] = len(last.Topologies) == len(s.Topologies)
-}
-
-// say collects what is said of a lock on a topology.
-func (t *Table) say(s Subject, top, fault string) said {
-	out := said{policies: s.Policies}
-	type reason struct{ of, text string }
-	var whys, bounds []reason
-	note := func(to []reason, policy, text string) []reason {
-		if i := slices.IndexFunc(to, func(r reason) bool { return r.text == text }); i >= 0 {
-			to[i].of += ", " + policy
-			return to
-		}
-		return append(to, reason{policy, text})
-	}
-	for _, p := range s.Policies {
-		c := Cell{s.Lock, top, fault, p}
-		v, _ := t.decisive(c)
-		if v < 0 {
-			out.verdicts = append(out.verdicts, "?")
-			continue
-		}
-		e, _ := t.Lookup(s.Lock, top, fault, p)
-		out.verdicts = append(out.verdicts, e.Verdict)
-		why := e.Why
-		if len(t.rules[v].sources) > 0 {
-			why += " (" + strings.Join(t.rules[v].sources, ", ") + ")"
-		}
-		if e.Note != "" {
-			why += " **Seen: " + e.Seen + ".** " + e.Note
-		}
-		whys = note(whys, p, why)
-		if e.Bound != nil {
-			bounds = note(bounds, p, "`"+e.Bound.String()+"`")
-		}
-	}
-	join := func(rs []reason) string {
-		var parts []string
-		for _, r := range rs {
-			if len(rs) > 1 {
-				r.text = r.of + ": " + r.text
+			r := out[first+i]
+			r.of = append(r.of, p)
+			r.all = r.all && p.all
+			for _, policy := range p.policies {
+				if !slices.Contains(r.policies, policy) {
+					r.policies = append(slices.Clone(r.policies), policy)
+				}
 			}
-			parts = append(parts, r.text)
 		}
-		return strings.Join(parts, " ")
 	}
-	out.why, out.bound = join(whys), join(bounds)
 	return out
 }
 
-// columns are policies that have a column of their own.
-var columns = []string{"careful", "careless", "guarded"}
+// few is how many locks are named.
+const few = 24
 
-func writeRows(b *strings.Builder, rows []*row) {
-	plain := !slices.ContainsFunc(rows, func(r *row) bool {
-		return slices.ContainsFunc(r.policies, func(p string) bool { return slices.Contains(columns, p) })
-	})
-	heads := columns
-	if plain {
-		heads = rows[0].policies
-	}
-	fmt.Fprintf(b, "| lock | %s | next grant within | why |\n|---|%s---|---|\n", strings.Join(heads, " | "), strings.Repeat("---|", len(heads)))
-	for _, r := range rows {
-		fmt.Fprintf(b, "| %s |", r.label(plain && len(rows) > 1 && r == most(rows)))
-		for _, h := range heads {
-			mark := "-"
-			if i := slices.Index(r.policies, h); i >= 0 {
-				mark = r.verdicts[i]
-			}
-			fmt.Fprintf(b, " %s |", mark)
-		}
-		bound := r.bound
-		if bound == "" {
-			bound = "-"
-		}
-		fmt.Fprintf(b, " %s | %s |\n", bound, strings.ReplaceAll(r.why, "|", `\|`))
-	}
-}
-
-// most is the row with most locks.
-func most(rows []*row) *row {
-	return slices.MaxFunc(rows, func(a, b *row) int { return len(a.who) - len(b.who) })
-}
-
-// label names the row's locks, together where they are on the same topologies.
-func (r *row) label(others bool) string {
-	if others {
-		return "all others"
-	}
+// locks names the row's locks, together where they are on the same topologies.
+func (r *row) locks(about []Subject) string {
 	var where, names []string
-	for i, s := range r.who {
-		on := ""
-		if !r.whole[i] {
-			on = " on " + strings.Join(s.Topologies, ", ")
+	count := 0
+	for _, s := range about {
+		var on []string
+		for _, p := range r.of {
+			if p.lock == s.Lock {
+				on = append(on, p.topology)
+			}
 		}
-		j := slices.Index(where, on)
-		if j < 0 {
-			j = len(where)
-			where, names = append(where, on), append(names, "")
+		if len(on) == 0 {
+			continue
 		}
-		if names[j] != "" {
-			names[j] += ", "
+		count++
+		suffix := ""
+		if len(on) < len(s.Topologies) {
+			suffix = " on " + strings.Join(on, ", ")
 		}
-		names[j] += s.Lock
+		i := slices.Index(where, suffix)
+		if i < 0 {
+			where, names = append(where, suffix), append(names, s.Lock)
+			continue
+		}
+		names[i] += ", " + s.Lock
+	}
+	switch {
+	case count > few && count == len(about):
+		return "all"
+	case count > few:
+		return "all others"
 	}
 	for i := range names {
 		names[i] += where[i]

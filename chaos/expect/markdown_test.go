@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -12,20 +13,32 @@ func TestMarkdown(t *testing.T) {
 	}
 	const want = `### none
 
-| lock | careful | careless | guarded | next grant within | why |
-|---|---|---|---|---|---|
-| a, b | safe | safe | - | ` + "`T`" + ` | Nothing happens. (paper) |
-| c | - | - | safe | ` + "`T`" + ` | Nothing happens. (paper) |
+| locks | policy | expected | why |
+|---|---|---|---|
+| a, b | careful, careless | safe | Nothing happens. (paper) |
+| c | guarded | safe | Nothing happens. (paper) |
+
+Next grant within:
+
+- a, b, c: ` + "`T`" + `
 
 ### pause
 
-| lock | careful | careless | guarded | next grant within | why |
-|---|---|---|---|---|---|
-| a | unsafe | safe-with-fence | - | ` + "`T`" + ` | careful: It is late. (paper, manual) **Seen: safe.** It is faster. See docs/F.md#a-b. careless: It is refused. (manual) |
-| b on one | unsafe | safe-with-fence | - | ` + "`T`" + ` | careful: It is late. (paper, manual) careless: It is refused. (manual) |
-| b on two-x | unsafe | safe-with-fence | - | ` + "`T + poll`" + ` | careful: It is late. (paper, manual) careless: It is refused. (manual) |
-| c on two-x | - | - | unsafe | - | It is late. (paper, manual) |
-| c on one | - | - | skipped | - | There is none. |
+| locks | policy | expected | why |
+|---|---|---|---|
+| a | careful | unsafe | It is late. (paper, manual) **Seen: safe.** It is faster. See docs/F.md#a-b. |
+| a, b | careless | safe-with-fence | It is refused. (manual) |
+| b | careful | unsafe | It is late. (paper, manual) |
+| c on two-x | guarded | unsafe | It is late. (paper, manual) |
+
+Next grant within:
+
+- a; b on one: ` + "`T`" + `
+- b on two-x: ` + "`T + poll`" + `
+
+Skipped:
+
+- c on one: There is none.
 
 ### Sources
 `
@@ -39,18 +52,18 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestMarkdownOthers: of many locks the largest row is not spelled out.
+// TestMarkdownOthers: very many locks are not spelled out.
 func TestMarkdownOthers(t *testing.T) {
-	table := mustLoad(t, "rules:\n- cells:\n  - {verdict: skipped, why: No.}\n  - {locks: [c], verdict: skipped, why: Never.}")
+	table := mustLoad(t, "rules:\n- cells:\n  - {verdict: skipped, why: No.}\n  - {locks: [l0], verdict: skipped, why: Never.}\n- faults: [loss]\n  cells: [{verdict: skipped, why: None.}]")
 	var subjects []Subject
-	for _, name := range []string{"a", "b", "c"} {
-		subjects = append(subjects, Subject{Lock: name, Topologies: []string{"here"}, Faults: []string{"exit"}, Policies: []string{"plain"}})
+	for i := range few + 2 {
+		subjects = append(subjects, Subject{Lock: fmt.Sprintf("l%d", i), Topologies: []string{"here"}, Faults: []string{"exit", "loss"}, Policies: []string{"plain"}})
 	}
 	var b strings.Builder
-	if err := table.Markdown(&b, subjects, []string{"exit"}); err != nil {
+	if err := table.Markdown(&b, subjects, []string{"exit", "loss"}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "### exit\n\n| lock | plain | next grant within | why |\n|---|---|---|---|\n| all others | skipped | - | No. |\n| c | skipped | - | Never. |\n"
+	const want = "### exit\n\nSkipped:\n\n- l0: Never.\n- all others: No.\n\n### loss\n\nSkipped:\n\n- all: None.\n\n"
 	if got := b.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant it to begin with\n%s", got, want)
 	}
