@@ -41,7 +41,7 @@ const (
 
 var faults = []Fault{
 	faultNone,
-	faultHolderKill, faultHolderPause, faultHolderCutoff, faultHolderReset, faultHolderSlow,
+	faultHolderKill, faultHolderPause, faultHolderCutoff, faultHolderVanish, faultHolderReset, faultHolderSlow,
 	faultStaleUnlock, faultCancelAcquire, faultReplyLost, faultRenewalStop,
 	faultWaiterKill, faultWaiterPause, faultWaiterCutoff,
 	faultServerKill, faultServerRestart, faultServerEmpty, faultServerPause, faultLeaderKill, faultReplicaPromote,

@@ -8,7 +8,7 @@ import (
 
 // Conclusion is what a run's verdicts come to.
 type Conclusion struct {
-	Ran                                    int // cells that were not skipped
+	Ran                                           int // cells that were not skipped
 	Worse, Better, Unknown, Known, FailedControls []string
 }
 

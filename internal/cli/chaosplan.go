@@ -87,7 +87,7 @@ func (a *app) chaosPlan(f *chaosFlags) (*chaosPlan, error) {
 	}
 	preset, ok := chaosPresetOf[name]
 	if !ok {
-		return nil, usageErr(&near.UnknownError{What: "preset", Name: name, Near: near.Names(name, chaosPresets)}, "presets: "+strings.Join(chaosPresets, ", "))
+		return nil, unknownWord("preset", name, chaosPresets)
 	}
 	p := &chaosPlan{options: chaos.Options{Rounds: f.rounds, Seed: f.seed, Parallel: f.parallel, Clusters: f.clusters, TTL: f.ttl}}
 	if !f.has("rounds") && preset.rounds > 0 {
@@ -256,11 +256,10 @@ func matchNames(what string, patterns, all []string) ([]string, error) {
 			}
 		}
 		if !matched {
-			hint := "see: lockbench list faults"
-			if what != "fault" {
-				hint = "one of " + strings.Join(all, ", ")
+			if what == "fault" {
+				return nil, usageErr(&near.UnknownError{What: what, Name: pat, Near: near.Names(pat, all)}, "see: lockbench list faults")
 			}
-			return nil, usageErr(&near.UnknownError{What: what, Name: pat, Near: near.Names(pat, all)}, hint)
+			return nil, unknownWord(what, pat, all)
 		}
 	}
 	slices.SortFunc(out, func(x, y string) int { return slices.Index(all, x) - slices.Index(all, y) })
@@ -284,7 +283,7 @@ func parseSet(list []string) (map[string]map[string]float64, error) {
 		var names []string
 		i := slices.IndexFunc(fl.Params, func(p chaos.Param) bool { names = append(names, p.Name); return p.Name == param })
 		if i < 0 {
-			return nil, usageErr(fmt.Errorf("--set: %w", &near.UnknownError{What: "parameter of " + fault, Name: param, Near: near.Names(param, names)}), hint)
+			return nil, unknownWord("parameter of "+fault, param, names)
 		}
 		v, err := strconv.ParseFloat(value, 64)
 		if p := fl.Params[i]; err != nil || !(v >= p.Min && v <= p.Max) {
@@ -296,6 +295,18 @@ func parseSet(list []string) (map[string]map[string]float64, error) {
 		out[fault][param] = v
 	}
 	return out, nil
+}
+
+// unknownWord is the error about a name that is none of a few.
+func unknownWord(what, name string, all []string) error {
+	hint := "one of " + strings.Join(all, ", ")
+	if len(all) == 0 {
+		hint = "it has none; see: lockbench list faults"
+	}
+	if n := near.Names(name, all); len(n) > 0 {
+		hint = "did you mean " + strings.Join(n, ", ") + "? " + hint
+	}
+	return usageErr(fmt.Errorf("unknown %s %q", what, name), hint)
 }
 
 func orList(a, b []string) []string {
