@@ -16,3 +16,6 @@ var EphemeralLow = ephemeralLow
 
 // AskCPU is the way to the CPU time that is taken where the kernel's file cannot be read.
 func (n *Node) AskCPU(ctx context.Context) (time.Duration, bool) { return n.askCPU(ctx) }
+
+// PeersNetwork is the name of the network between the servers.
+func (c *Cluster) PeersNetwork() string { return c.peers.name }

@@ -205,20 +205,24 @@ func (n *Node) start(ctx context.Context, wait bool) error {
 // pollEvery is how long is waited between two looks at something that has no event.
 const pollEvery = 20 * time.Millisecond
 
-// poll asks until there is no error, or ctx ends; it then returns the last one.
+// poll asks until there is no error, or ctx ends; it then returns the last one that is not for that.
 func poll(ctx context.Context, ask func() error) error { return pollEach(ctx, pollEvery, ask) }
 
 func pollEach(ctx context.Context, every time.Duration, ask func() error) error {
 	t := time.NewTicker(every)
 	defer t.Stop()
+	var last error
 	for {
 		err := ask()
 		if err == nil {
 			return nil
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			return err
+			return last
 		case <-t.C:
 		}
 	}
