@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"runtime"
 	"time"
 
 	"lockbench/internal/clock"
@@ -18,9 +17,12 @@ import (
 // tens of milliseconds, so this is far beyond that.
 const DefaultPatience = 10 * time.Second
 
-// maxProcs is GOMAXPROCS of a child on a machine that has as many processors: enough for all waiters to spin
-// at once, and no more.
-const maxProcs = 4
+// DefaultProcs is GOMAXPROCS of a child, whatever the machine has: one for each waiter that spins, and one for
+// who is to act. With as many as there are processors, on a machine of two, two spinning waiters had both, and each step
+// of the holder and of the observer waited for a preemption, 10 ms at best: of 300 ms stalls of ttas and mcs half passed before
+// anybody could look, and the next grant came after 456 to 592 ms. With four the kernel shares the processors out: 312 to 321 ms, and
+// all stalls were seen (both with other programs running).
+const DefaultProcs = 4
 
 // Options are what Run is given.
 type Options struct {
@@ -36,7 +38,7 @@ type Options struct {
 	Params map[string]float64 // what is not in it has its default; see Params
 	Rounds int                // probative ones that are wanted; > 0
 	Seed   uint64
-	// Procs is GOMAXPROCS of the children; 0: that of the machine's processors, at most 4.
+	// Procs is GOMAXPROCS of the children; 0: DefaultProcs.
 	Procs int
 	// Patience is how long something may take before it is called a hang; 0: DefaultPatience.
 	Patience time.Duration
@@ -104,7 +106,7 @@ func (o Options) setup(p map[string]float64) setup {
 		StallNS: int64(millis(p[ParamStall])),
 	}
 	if s.Procs == 0 {
-		s.Procs = min(maxProcs, runtime.NumCPU())
+		s.Procs = DefaultProcs
 	}
 	if s.PatienceNS == 0 {
 		s.PatienceNS = int64(DefaultPatience)
