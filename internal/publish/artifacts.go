@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"lockbench/results"
 	"lockbench/results/charts"
@@ -21,6 +22,7 @@ type tree map[string][]byte
 // A measurement is records and what is made of them.
 type measurement struct {
 	*records
+	chaos  *records // nil without any
 	files  tree
 	charts []*charts.Chart
 }
@@ -42,6 +44,9 @@ func read(dir string) (*measurement, error) {
 	}
 	for _, c := range m.charts {
 		m.files[path.Join(chartsName, c.Name+".svg")] = c.File()
+	}
+	if err := m.addChaos(dir); err != nil {
+		return nil, err
 	}
 	return m, nil
 }
@@ -71,9 +76,10 @@ func (t tree) write(dir string) error {
 	return nil
 }
 
-// differences says how the files below dir differ from those of t; the data files
+// differences says how the files below dir differ from those that are made of its records; the data files
 // are no difference.
-func (t tree) differences(dir string) ([]string, error) {
+func (m *measurement) differences(dir string) ([]string, error) {
+	t, data := m.files, m.data()
 	var out []string
 	there := map[string]bool{}
 	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
@@ -88,7 +94,7 @@ func (t tree) differences(dir string) ([]string, error) {
 		there[name] = true
 		want, ok := t[name]
 		switch {
-		case name == rawName || name == matrixName:
+		case slices.Contains(data, name):
 		case !ok:
 			out = append(out, at+": nothing makes this file")
 		default:
@@ -102,7 +108,7 @@ func (t tree) differences(dir string) ([]string, error) {
 		}
 		return nil
 	})
-	for _, name := range append(sortedKeys(t), rawName, matrixName) {
+	for _, name := range append(sortedKeys(t), data...) {
 		if !there[name] {
 			out = append(out, filepath.Join(dir, filepath.FromSlash(name))+": the file is missing")
 		}

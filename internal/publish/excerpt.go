@@ -29,6 +29,9 @@ func grids(table []byte) ([]grid, error) {
 	var out []grid
 	for line := range strings.Lines(string(table)) {
 		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "#"+heading) {
+			break // figures of the cells above
+		}
 		if title, ok := strings.CutPrefix(line, heading); ok {
 			out = append(out, grid{title: title})
 			continue

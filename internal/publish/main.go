@@ -3,12 +3,13 @@
 // in README.md.
 //
 //	publish              measure, then write all of it
+//	publish -chaos FILE  add what lockbench chaos --out FILE wrote to the measurement of its host
 //	publish -regenerate  write tables, charts and pages again from the records
 //	publish -check       say what -regenerate would change, and change nothing
 //
 // HOST is made of facts in the records: processor, number of CPUs, hypervisor. Of
-// what is published only raw.jsonl and matrix.yaml are data; everything else
-// comes from raw.jsonl, by the code that prints `lockbench report`, and a test
+// what is published only raw.jsonl, matrix.yaml and chaos.jsonl are data; everything else
+// comes from the records, by the code that prints `lockbench report`, and a test
 // makes sure that it still does, byte by byte.
 //
 // A measurement takes the place of an older one as a whole, when it is complete:
@@ -41,9 +42,9 @@ func main() {
 
 // options are the flags.
 type options struct {
-	program, matrix   string
-	out, readme       string
-	check, regenerate bool
+	program, matrix    string
+	out, readme, chaos string
+	check, regenerate  bool
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -56,14 +57,15 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.readme, "readme", "README.md", "the page that shows an excerpt between its markers; empty: none")
 	fs.BoolVar(&o.check, "check", false, "measure nothing, change nothing: compare what is there with what the records give")
 	fs.BoolVar(&o.regenerate, "regenerate", false, "measure nothing: write tables, charts and pages again from the records")
+	fs.StringVar(&o.chaos, "chaos", "", "measure nothing: publish this file of lockbench chaos --out beside the measurement of its host")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
 	switch {
 	case fs.NArg() > 0:
 		return o, fmt.Errorf("%q: it takes flags only", fs.Arg(0))
-	case o.check && o.regenerate:
-		return o, errors.New("-check and -regenerate: one of them")
+	case o.check && o.regenerate, o.chaos != "" && (o.check || o.regenerate):
+		return o, errors.New("-check, -regenerate and -chaos: one of them")
 	case o.out == "":
 		return o, errors.New("-out: the name of the directory is empty")
 	}
@@ -97,6 +99,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = s.check(stdout)
 	case o.regenerate:
 		err = s.regenerate(stdout)
+	case o.chaos != "":
+		err = s.publishChaos(o.chaos, stdout)
 	default:
 		err = measure(ctx, o, s, stdout, stderr)
 	}

@@ -46,6 +46,16 @@ func measure(ctx context.Context, o options, s *site, stdout, stderr io.Writer) 
 		if code != exitcode.OK || err != nil {
 			return unfit(code, err, raw)
 		}
+		// What faults did on this machine stays, until it is run again.
+		chaos := filepath.Join(s.out, m.host, chaosName)
+		if _, err := os.Stat(chaos); err == nil {
+			if err := copyFile(filepath.Join(fresh, chaosName), chaos); err != nil {
+				return fmt.Errorf("copy the chaos of the machine: %w", err)
+			}
+			if err := m.addChaos(fresh); err != nil {
+				return err
+			}
+		}
 		// The excerpt is made before anything is replaced: it may not be possible.
 		if _, err := s.pages([]*measurement{m}, m.host); err != nil {
 			return fmt.Errorf("nothing is published: %w", err)

@@ -61,8 +61,8 @@ machines, and of one machine on different days, differ by more than locks do.
 		}
 		fmt.Fprintf(&b, "- measured: %s, with lockbench `%s`\n", m.date, m.version)
 		fmt.Fprintf(&b, "- size: %s, %s\n", num.Count(len(m.run.Cells()), "cell"), num.Count(m.run.Run.Reps, "repetition"))
-		fmt.Fprintf(&b, "- [table](%[1]s/%[2]s), [report to sort and filter](%[1]s/%[3]s) (download and open it), [charts](%[1]s/%[4]s), [records](%[1]s/%[5]s), [matrix](%[1]s/%[6]s)\n\n",
-			m.host, tableName, pageName, chartsName, rawName, matrixName)
+		fmt.Fprintf(&b, "- [table](%[1]s/%[2]s), [report to sort and filter](%[1]s/%[3]s) (download and open it), [charts](%[1]s/%[4]s), [records](%[1]s/%[5]s), [matrix](%[1]s/%[6]s)\n%[7]s\n",
+			m.host, tableName, pageName, chartsName, rawName, matrixName, m.chaosIndex())
 	}
 	b.WriteString("## Measure your own\n\n`make publish` measures the machine it runs on with [matrix.yaml](" + matrixName + `) and adds it here. Let
 nothing else run meanwhile. The directory is named after the processor, the number of
@@ -96,7 +96,11 @@ func block(m *measurement, dir string) (string, error) {
 	for _, c := range pictures {
 		fmt.Fprintf(&b, "\n![%s](%s)\n", plain(c.Title), at(path.Join(chartsName, c.Name+".svg")))
 	}
-	b.WriteString(blockEnd)
+	chaos, err := m.chaosBlock(dir)
+	if err != nil {
+		return "", fmt.Errorf("%s: cut the excerpt out of the matrix: %w", m.host, err)
+	}
+	b.WriteString(chaos + blockEnd)
 	return b.String(), nil
 }
 

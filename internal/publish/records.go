@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -38,15 +39,25 @@ var versionRE = regexp.MustCompile(`^[0-9A-Za-z.+()_-]{1,80}$`)
 // load reads the raw file at path. Of what is wrong with it the error names the
 // first.
 func load(path string) (*records, error) {
+	return loadFile(path, rawName, hintRaw, func(r *results.RunReport) error {
+		if len(r.Run.Programs) > 0 {
+			return errors.New("it is a paired session of lockbench ab, not a run")
+		}
+		return complete(r)
+	})
+}
+
+// loadFile reads a file that is published under a name, and is fit for that. Errors come with the hint.
+func loadFile(path, name, hint string, fit func(*results.RunReport) error) (*records, error) {
 	refuse := func(format string, args ...any) error {
-		return fail(exitcode.Runtime, hintRaw, "%s: %s", path, fmt.Sprintf(format, args...))
+		return fail(exitcode.Runtime, hint, "%s: %s", path, fmt.Sprintf(format, args...))
 	}
 	b, headers := results.NewBuilder(results.KeepHistograms()), 0
 	file, err := results.ReadFile(path, func(rec results.Record) error {
 		if rec.Run != nil {
 			headers++
 		}
-		return b.Add(rawName, rec) // reports name the file, and must not say where it lay
+		return b.Add(name, rec) // reports name the file, and must not say where it lay
 	}, results.WithHistograms())
 	switch {
 	case err != nil:
@@ -61,10 +72,7 @@ func load(path string) (*records, error) {
 	rep := b.Report()
 	r := &records{report: rep, run: rep.Runs[0]}
 	run := &r.run.Run
-	if len(run.Programs) > 0 {
-		return nil, refuse("it is a paired session of lockbench ab, not a run")
-	}
-	if err := complete(r.run); err != nil {
+	if err := fit(r.run); err != nil {
 		return nil, refuse("%v", err)
 	}
 	if len(r.run.Warnings) > 0 {
@@ -135,6 +143,9 @@ func findPath(at string, v any) string {
 	sub := func(key string, v any) string { return findPath(strings.TrimPrefix(at+"."+key, "."), v) }
 	switch v := v.(type) {
 	case string:
+		if strings.HasPrefix(v, "/sys/") || strings.HasPrefix(v, "/proc/") {
+			return "" // the kernel's: a fact that is absent says where it was looked for
+		}
 		if filepath.IsAbs(v) || strings.HasPrefix(v, "~/") || strings.HasPrefix(v, "../") || strings.HasPrefix(v, "./") || drive.MatchString(v) {
 			return at
 		}

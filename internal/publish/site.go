@@ -104,7 +104,7 @@ func (s *site) check(stdout io.Writer) error {
 	var wrong []string
 	files := 0
 	for _, m := range all {
-		d, err := m.files.differences(filepath.Join(s.out, m.host))
+		d, err := m.differences(filepath.Join(s.out, m.host))
 		if err != nil {
 			return err
 		}
@@ -139,13 +139,13 @@ func (s *site) regenerate(stdout io.Writer) error {
 	}
 	for _, m := range all {
 		dir := filepath.Join(s.out, m.host)
-		if d, err := m.files.differences(dir); err != nil {
+		if d, err := m.differences(dir); err != nil {
 			return err
 		} else if len(d) == 0 {
 			continue
 		}
 		err := s.stage(func(fresh string) error {
-			for _, name := range []string{rawName, matrixName} {
+			for _, name := range m.data() {
 				if err := copyFile(filepath.Join(fresh, name), filepath.Join(dir, name)); err != nil {
 					return fmt.Errorf("copy the records: %w", err)
 				}
