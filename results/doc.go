@@ -10,7 +10,14 @@
 // events in the order in which cells finished, each written by one write(2)
 // when its cell is done. Several runs may follow one another in a file; a
 // sample belongs to the last run before it. Field names carry their unit:
-// _ns, _ops_s, _bytes, _pct (0 to 100), _ppm.
+// _ns, _ms, _ops_s, _bytes, _pct (0 to 100), _ppm.
+//
+// A run of faults has no samples: it has an event of kind "fault" for each
+// injection, from at_ns to end_ns on the machine's monotonic clock, and a "verdict" a
+// cell of lock, fault and policy (ChaosVerdict), controls among them. What cannot
+// be told is null in it, and is not 0: a lock without tokens has no
+// stale_writes_fenced. A verdict has the field "fault"; without it, it is
+// another one's, such as a gate's.
 //
 // Types that a reader does not know are counted and passed over, so that a
 // newer program may add some. A file that was cut off in the middle of its last
