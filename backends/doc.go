@@ -18,6 +18,10 @@
 // range could be taken while a killed server is down, and a client that tries again and again
 // to reach it could be given that very number for its own end, and so be connected to itself.
 //
+// On bridges, servers that talk to each other do so over a network of their own, off which each can be taken
+// (Isolate) while its clients still reach it; their addresses do not change. Where Docker is this machine's, clients can
+// reach the inside of a container, and a server's packets to single clients can be dropped there (Inner, Drop).
+//
 // # What is left behind
 //
 // Nothing. Close removes containers and networks. Each is announced to Options.Register

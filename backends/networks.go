@@ -106,7 +106,8 @@ func (c *Cluster) makeNetworks(ctx context.Context, base string, nodes []*Node) 
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("make networks: %w", err)
 	}
-	ctx, cancel := apart(ctx) // as in create
+	// As in create; Docker makes one network after the other.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()
 	p := newPicker()
 	var g errgroup.Group
@@ -162,8 +163,10 @@ func endpoint(b *bridge, n *Node) *network.EndpointSettings {
 	return &network.EndpointSettings{IPAMConfig: &network.EndpointIPAMConfig{IPv4Address: b.at(n.index)}}
 }
 
-// removeNetworks removes those that are there.
+// removeNetworks removes those that are there, although ctx may have ended.
 func (c *Cluster) removeNetworks(ctx context.Context) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
 	errs := make([]error, len(c.networks))
 	var wg sync.WaitGroup
 	for i, b := range c.networks {

@@ -84,25 +84,28 @@ func own(t *testing.T) (o backends.Options, label string) {
 // the caller's context has ended.
 func TestLeavesNothing(t *testing.T) {
 	needDocker(t)
-	for _, network := range []string{"", backends.NetworkBridge} {
-		t.Run("network="+network, func(t *testing.T) {
+	for _, c := range []struct {
+		topology, network string
+		networks          int // on bridges
+	}{{"redlock-3", "", 1}, {"redlock-3", backends.NetworkBridge, 1}, {"etcd-3", backends.NetworkBridge, 4}} {
+		t.Run(c.topology+" network="+c.network, func(t *testing.T) {
 			o, label := own(t)
 			var l log
-			o.Network, o.Register = network, l.register(t, label)
+			o.Network, o.Register = c.network, l.register(t, label)
 			ctx, cancel := context.WithCancel(t.Context())
-			c, err := backends.Open(ctx, "redlock-3", o)
+			cluster, err := backends.Open(ctx, c.topology, o)
 			must(t, err)
 			slices.Sort(l.names)
 			want := 3
-			if c.Facts().Network == backends.NetworkBridge {
-				want += 2
+			if cluster.Facts().Network == backends.NetworkBridge {
+				want += c.networks
 			}
 			if got := left(t, label); !slices.Equal(got, l.names) || len(got) != want {
 				t.Errorf("there are %v, registered %v, want %d of each", got, l.names, want)
 			}
 			cancel()
-			must(t, c.Close(ctx))
-			must(t, c.Close(ctx))
+			must(t, cluster.Close(ctx))
+			must(t, cluster.Close(ctx))
 			if got := left(t, label); len(got) > 0 || len(l.names) > 0 {
 				t.Errorf("after Close there are %v, registered %v", got, l.names)
 			}
