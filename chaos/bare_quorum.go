@@ -22,7 +22,7 @@ var faultBareQuorum = Fault{
 	Watch: func(*Stage) time.Duration { return settleTime },
 	Steps: func(s *Stage) Steps {
 		nodes := data(s.Cluster)
-		steps := emptyNodes(func(context.Context) ([]*backends.Node, error) { return nodes[:1], nil })
+		steps := emptyNodes(func(context.Context) ([]*backends.Node, error) { return nodes[:min(1, len(nodes))], nil })
 		find := steps.Setup
 		steps.Setup = func(ctx context.Context) error {
 			for _, p := range s.Plays {
@@ -30,7 +30,9 @@ var faultBareQuorum = Fault{
 					continue
 				}
 				for _, n := range nodes[len(nodes)/2+1:] {
-					p.Holder.Net.HoldOf(n.Addr)
+					if err := p.Holder.Net.HoldOf(n.Addr); err != nil {
+						return err
+					}
 				}
 			}
 			return find(ctx)

@@ -45,14 +45,13 @@ func shift(s *Stage, d time.Duration, then func() error) Steps {
 	}
 	return Steps{
 		Setup: func(ctx context.Context) error {
-			if s.Cluster.Target().Topology == "redis-sentinel" {
-				n, err := s.Cluster.Leader(ctx)
-				nodes = []*backends.Node{n}
-				return err
-			}
-			var err error
-			nodes, err = victims(ctx, s, int(s.Param("servers", 1)))
-			return err
+			return find(ctx, func(ctx context.Context) ([]*backends.Node, error) {
+				if s.Cluster.Target().Topology == "redis-sentinel" {
+					n, err := s.Cluster.Leader(ctx)
+					return []*backends.Node{n}, err
+				}
+				return victims(ctx, s, int(s.Param("servers", 1)))
+			}, &nodes)
 		},
 		Inject: func(ctx context.Context) error {
 			if err := each(nodes, func(n *backends.Node) error { return n.Shift(ctx, d) }); err != nil {

@@ -21,7 +21,7 @@ var faultHolderCutoff = Fault{
 // proxies, which is held as well: a client that is idle sends nothing.
 func cut(who *Party) Steps {
 	heal := func(context.Context) error {
-		if who.Net != nil {
+		if who != nil && who.Net != nil {
 			who.Net.Heal()
 		}
 		return nil

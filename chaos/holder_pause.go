@@ -30,6 +30,11 @@ func stop(who *Party) Steps {
 		Felt:      who.Stopped,
 		Recover:   func(context.Context) error { return who.Continue() },
 		Recovered: who.Running,
-		Cleanup:   func(context.Context) error { return who.Continue() },
+		Cleanup: func(context.Context) error {
+			if who == nil {
+				return nil
+			}
+			return who.Continue()
+		},
 	}
 }

@@ -42,15 +42,18 @@ var faultMinorityCutoff = Fault{
 			return Steps{
 				Inject: func(context.Context) error {
 					for _, p := range s.Plays {
-						if p.Holder != nil {
-							p.Holder.Net.HoldOf(data(s.Cluster)[0].Addr)
+						if p.Holder == nil || p.Holder.Net == nil {
+							continue
+						}
+						if err := p.Holder.Net.HoldOf(data(s.Cluster)[0].Addr); err != nil {
+							return err
 						}
 					}
 					return nil
 				},
 				Felt: func(ctx context.Context) (string, error) {
 					for _, p := range s.Plays {
-						if p.Holder == nil {
+						if p.Holder == nil || p.Holder.Net == nil {
 							continue
 						}
 						if err := p.Holder.Net.AwaitHeld(ctx); err != nil {

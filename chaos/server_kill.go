@@ -22,11 +22,7 @@ func killNodes(which func(context.Context) ([]*backends.Node, error)) Steps {
 	var nodes []*backends.Node
 	back := func(ctx context.Context) error { return restartAll(ctx, nodes) }
 	return Steps{
-		Setup: func(ctx context.Context) error {
-			var err error
-			nodes, err = which(ctx)
-			return err
-		},
+		Setup: func(ctx context.Context) error { return find(ctx, which, &nodes) },
 		Inject: func(ctx context.Context) error {
 			return each(nodes, func(n *backends.Node) error { return n.Kill(ctx) })
 		},

@@ -38,11 +38,7 @@ func pauseNodes(which func(context.Context) ([]*backends.Node, error)) Steps {
 		})
 	}
 	return Steps{
-		Setup: func(ctx context.Context) error {
-			var err error
-			nodes, err = which(ctx)
-			return err
-		},
+		Setup: func(ctx context.Context) error { return find(ctx, which, &nodes) },
 		Inject: func(ctx context.Context) error {
 			return each(nodes, func(n *backends.Node) error { return n.Pause(ctx) })
 		},

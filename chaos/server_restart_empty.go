@@ -37,11 +37,7 @@ var faultServerEmpty = Fault{
 func emptyNodes(which func(context.Context) ([]*backends.Node, error)) Steps {
 	var nodes []*backends.Node
 	return Steps{
-		Setup: func(ctx context.Context) error {
-			var err error
-			nodes, err = which(ctx)
-			return err
-		},
+		Setup: func(ctx context.Context) error { return find(ctx, which, &nodes) },
 		Inject: func(ctx context.Context) error {
 			return each(nodes, func(n *backends.Node) error { return n.RestartEmpty(ctx) })
 		},

@@ -60,6 +60,20 @@ func victims(ctx context.Context, s *Stage, n int) ([]*backends.Node, error) {
 	return all[:n], nil
 }
 
+// find notes the servers that a fault is to hit. Without an error there is one at least, and none of them is nil; with one
+// there is nothing to clean up.
+func find(ctx context.Context, which func(context.Context) ([]*backends.Node, error), to *[]*backends.Node) error {
+	nodes, err := which(ctx)
+	if err != nil {
+		return err
+	}
+	if len(nodes) == 0 || slices.Contains(nodes, nil) {
+		return errors.New("there is no server to hit")
+	}
+	*to = nodes
+	return nil
+}
+
 func isOne(b bool) int {
 	if b {
 		return 1
