@@ -25,6 +25,7 @@ type Cell struct {
 	Policy   string
 	Skip     string // why it cannot be run; empty: it can
 	Rounds   int    // that must count; 0: those of the run
+	Given    bool   // its servers are the user's own
 	Control  bool   // the harness's own check
 	Want     string // its verdict
 }

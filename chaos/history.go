@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,38 +85,43 @@ func (p *Play) hit(g *grant) bool {
 	return false
 }
 
-// counterexample writes the files of a bad round, and returns the name of the text.
-func (r *run) counterexample(c *Cell, o *Observation, text string) string {
+// show sets the record's counterexample.
+func (r *run) show(v *results.ChaosVerdict, c *Cell, o *Observation) {
+	v.Counterexample = r.text(c, o)
+	v.Counterfile = r.write(c, o)
+}
+
+// text is the timeline of a round.
+func (r *run) text(c *Cell, o *Observation) string {
+	var text strings.Builder
+	title := fmt.Sprintf("%s, round %d, seed %d", c.Name(), o.Round, r.o.Seed)
+	if o.Why != "" {
+		title += ", does not count: " + o.Why
+	}
+	if err := timeline.Write(&text, title, o.Lines); err != nil {
+		return "" // a strings.Builder takes everything
+	}
+	return text.String()
+}
+
+// write writes the files of a round that is worth a look, and returns the name of the text.
+func (r *run) write(c *Cell, o *Observation) string {
 	if r.o.CounterDir == "" {
 		return ""
 	}
 	base := filepath.Join(r.o.CounterDir, strings.ReplaceAll(c.Name(), "/", "_"))
-	if err := os.WriteFile(base+".txt", []byte(text), 0o644); err != nil {
-		r.log(fmt.Sprintf("write a counterexample: %v", err))
+	if err := os.WriteFile(base+".txt", []byte(r.text(c, o)), 0o644); err != nil {
+		r.log(fmt.Sprintf("write a timeline: %v", err))
 		return ""
 	}
 	if o.Linear == linear.No {
 		f, err := os.Create(base + ".html")
 		if err == nil {
-			err = o.picture.HTML(f)
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
+			err = errors.Join(o.picture.HTML(f), f.Close())
 		}
 		if err != nil {
 			r.log(fmt.Sprintf("write Porcupine's picture: %v", err))
 		}
 	}
 	return base + ".txt"
-}
-
-// show sets the record's counterexample.
-func (r *run) show(v *results.ChaosVerdict, c *Cell, o *Observation) {
-	var text strings.Builder
-	title := fmt.Sprintf("%s, round %d, seed %d", c.Name(), o.Round, r.o.Seed)
-	if err := timeline.Write(&text, title, o.Lines); err != nil {
-		return // a strings.Builder takes everything
-	}
-	v.Counterexample = text.String()
-	v.Counterfile = r.counterexample(c, o, v.Counterexample)
 }

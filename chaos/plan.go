@@ -71,7 +71,7 @@ func (c Choice) remote(l lock.Info, f Fault) []*Cell {
 				if !contains(c.Policies, policy) {
 					continue
 				}
-				cell := &Cell{Lock: l, Topology: t, Fault: f, Policy: policy}
+				cell := &Cell{Lock: l, Topology: t, Fault: f, Policy: policy, Given: given}
 				cell.Skip = skip(f, Subject{Lock: l, Service: service, Topology: name, Nodes: t.Nodes, Given: given, Policy: policy})
 				out = append(out, cell)
 			}

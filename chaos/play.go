@@ -28,6 +28,8 @@ const (
 	queueTime = 40 * time.Millisecond
 	// settleTime is how long is looked, after a fault on clients has ended, whether somebody gets in beside the holder.
 	settleTime = 200 * time.Millisecond
+	// askAgain is the pause of a waiter whose request has failed.
+	askAgain = 20 * time.Millisecond
 	// orphanTime is what the servers and clients get to tidy up before what is left counts as an orphan.
 	orphanTime = 250 * time.Millisecond
 )
@@ -280,7 +282,8 @@ func (p *Play) hold(ctx context.Context, a int) error {
 func (p *Play) queue(ctx context.Context, who *Party, a int) error {
 	w := &waiter{Party: who, actor: a}
 	p.waiters = append(p.waiters, w)
-	if _, err := p.acquire(who, a, true); err != nil {
+	id, err := p.acquire(who, a, true)
+	if err != nil {
 		return err
 	}
 	actx, cancel := context.WithTimeout(ctx, answerTime)
@@ -288,14 +291,26 @@ func (p *Play) queue(ctx context.Context, who *Party, a int) error {
 	if _, err := who.awaitOf(actx, a, actor.EvRequested); err != nil {
 		return err
 	}
-	p.wg.Go(func() { w.err = p.wait(ctx, w) })
+	p.wg.Go(func() { w.err = p.wait(ctx, w, id) })
 	return sleep(ctx, queueTime)
 }
 
-// wait sees a waiter through: granted, inside, writing, and out when it may leave.
-func (p *Play) wait(ctx context.Context, w *waiter) error {
-	e, err := w.awaitOf(ctx, w.actor, actor.EvGranted, actor.EvRefused)
-	if err != nil || e.Ev == actor.EvRefused {
+// wait sees a waiter through: granted, inside, writing, and out when it may leave. One whose server fails asks
+// again, as users do.
+func (p *Play) wait(ctx context.Context, w *waiter, id int) error {
+	e, err := w.awaitID(ctx, id, actor.EvGranted, actor.EvRefused, actor.EvFailed)
+	for ; err == nil && e.Ev != actor.EvGranted; e, err = w.awaitID(ctx, id, actor.EvGranted, actor.EvRefused, actor.EvFailed) {
+		if err := sleep(ctx, askAgain); err != nil {
+			return fmt.Errorf("%s: the last answer was %s: %w", w.Name, words(e), err)
+		}
+		if id, err = p.acquire(w.Party, w.actor, true); err != nil {
+			if w.Gone() {
+				err = errGone
+			}
+			return err
+		}
+	}
+	if err != nil {
 		return err
 	}
 	p.mu.Lock()

@@ -169,7 +169,7 @@ func (r *run) all(ctx context.Context) error {
 	for _, c := range r.o.Cells {
 		switch {
 		case c.Skip != "":
-			r.finish(c, backends.Facts{Topology: c.Topology.Name, Service: c.Topology.Service}, Times{})
+			r.finish(c, unknownFacts(c), Times{})
 			continue
 		case c.Fault.On == OnProcess:
 			inprocess = append(inprocess, c)
@@ -210,7 +210,7 @@ func (r *run) open(ctx context.Context, topology string, clock bool, cells []*Ce
 	}
 	for _, x := range cells {
 		x.Skip = err.Error()
-		r.finish(x, backends.Facts{Topology: topology, Service: x.Topology.Service}, Times{})
+		r.finish(x, unknownFacts(x), Times{})
 	}
 	return nil
 }
@@ -367,8 +367,17 @@ func (r *run) onServers(ctx context.Context, topology string, clock bool, cells 
 		}
 	}
 	for _, c := range rest {
-		r.finish(c, backends.Facts{Topology: topology, Service: c.Topology.Service}, times)
+		r.finish(c, unknownFacts(c), times)
 	}
+}
+
+// unknownFacts are those of a cell's servers that are not there.
+func unknownFacts(c *Cell) backends.Facts {
+	f := backends.Facts{Topology: c.Topology.Name, Service: c.Topology.Service, Network: backends.NetworkBridge}
+	if c.Given {
+		f.Network = backends.NetworkGiven
+	}
+	return f
 }
 
 // shut closes a cluster.

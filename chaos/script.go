@@ -78,6 +78,11 @@ var scriptHold = script{
 		if err := p.retire(ctx); err != nil {
 			return err
 		}
+		if w != nil { // a late release of the holder's may let a third one in, if it is wrong
+			if err := sleep(ctx, 3*PollMax); err != nil {
+				return err
+			}
+		}
 		return p.drain(ctx)
 	},
 }

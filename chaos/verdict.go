@@ -44,10 +44,13 @@ func (r *run) verdict(c *Cell, rounds []Observation, facts backends.Facts, t Tim
 		v.Verdict = results.VerdictUnknown
 		v.Reason = fmt.Sprintf("%d of %d rounds counted, %d are wanted; the last: %s", v.Probative, v.Rounds, r.o.RoundsOf(c), orElse(sum.not, "none ran"))
 	}
-	if sum.bad != nil {
-		r.show(&v, c, sum.bad)
-	}
 	r.expect(&v, c, t)
+	switch {
+	case sum.bad != nil:
+		r.show(&v, c, sum.bad)
+	case !v.Agrees && len(rounds) > 0: // better than expected, or not known: what happened instead
+		v.Counterfile = r.write(c, &rounds[0])
+	}
 	return v
 }
 
