@@ -85,8 +85,9 @@ type waiter struct {
 // key is the name of the play's lock, and of its stores at the witness.
 func (p *Play) key() string { return fmt.Sprintf("k%d", p.slot) }
 
-// App is what a party of the play calls itself to its servers.
-func (p *Play) App(who *Party) string { return fmt.Sprintf("lb-%s-%d-%s", p.run.id, p.slot, who.Name) }
+// App is what a party of the play calls itself to its servers: below the prefix, so that what it leaves there is
+// known to be the play's.
+func (p *Play) App(who *Party) string { return p.prefix + who.Name }
 
 // target is where a party finds its servers.
 func (p *Play) target(ctx context.Context, who *Party) (lock.Target, error) {

@@ -231,6 +231,13 @@ func (a *app) chaosLocks(f *chaosFlags, preset chaosPreset, p *chaosPlan) ([]loc
 	if err != nil {
 		return nil, err
 	}
+	if contains(names, engine.AllDistributed) { // the known mistakes, which other patterns leave out, are what chaos is for
+		for _, l := range a.catalogue {
+			if l.Family == engine.CarelessFamily && !slices.ContainsFunc(locks, func(h lock.Info) bool { return h.Name == l.Name }) {
+				locks = append(locks, l)
+			}
+		}
+	}
 	return slices.DeleteFunc(locks, func(l lock.Info) bool { return l.Control && !contains(names, l.Name) }), nil
 }
 

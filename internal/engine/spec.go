@@ -183,9 +183,9 @@ const brokenFamily = "broken"
 // controlFamily is the family of the harness's own distributed locks.
 const controlFamily = "control"
 
-// carelessFamily is that of distributed locks as people get them wrong: some let two in
+// CarelessFamily is that of distributed locks as people get them wrong: some let two in
 // without any fault.
-const carelessFamily = "distributed/careless"
+const CarelessFamily = "distributed/careless"
 
 // AllDistributed is the name that stands for all distributed locks, as "all" does for
 // all in-process ones.
@@ -194,7 +194,7 @@ const AllDistributed = "distributed"
 // matches reports whether a pattern that is no name stands for the lock.
 func matches(pattern string, i lock.Info) (bool, error) {
 	switch {
-	case i.Control, i.Family == brokenFamily, i.Family == controlFamily, i.Family == carelessFamily:
+	case i.Control, i.Family == brokenFamily, i.Family == controlFamily, i.Family == CarelessFamily:
 		return false, nil
 	}
 	switch pattern {
