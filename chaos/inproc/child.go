@@ -115,7 +115,8 @@ func (s *session) listen(ctx context.Context, r io.Reader, todo setup) error {
 			}
 		}
 	}()
-	limit := todo.stall() + todo.window() + 4*todo.patience()
+	// No round has as many steps that each may use up their patience.
+	limit := todo.stall() + todo.window() + 6*todo.patience()
 	silent := time.NewTimer(limit)
 	defer silent.Stop()
 	for owed := todo.Rounds; owed > 0; {

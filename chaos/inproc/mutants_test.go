@@ -18,6 +18,7 @@ func mutants() []lock.Info {
 		{"mutant-breaks-in", bugs{breaksIn: true}},
 		{"mutant-keeps", bugs{keeps: true}},
 		{"mutant-forgets", bugs{forgets: true}},
+		{"mutant-stays", bugs{stays: true}},
 		{"mutant-try", bugs{try: true}},
 		{"mutant-dies", bugs{dies: true}},
 		{"mutant-never", bugs{never: true}},
@@ -34,6 +35,7 @@ func mutants() []lock.Info {
 type bugs struct {
 	breaksIn bool // LockFor takes the lock at its deadline, whoever holds it
 	keeps    bool // a LockFor that gave up takes the lock when it is freed
+	stays    bool // LockFor does not leave
 	forgets  bool // Unlock frees nothing if somebody waits
 	try      bool // TryLock gets in always
 	dies     bool // Unlock ends the process if somebody waits
@@ -114,5 +116,8 @@ func (h mutantHandle) TryLock() bool { return h.m.take() || h.m.f.try }
 
 // LockFor implements lock.TimedLocker.
 func (h mutantHandle) LockFor(d time.Duration) bool {
+	if h.m.f.stays {
+		d = time.Hour
+	}
 	return h.m.take() || h.m.wait(d) || h.m.f.breaksIn
 }

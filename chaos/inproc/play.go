@@ -2,6 +2,7 @@ package inproc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -79,21 +80,17 @@ func (p *play) run(rng *rand.Rand) round {
 	}
 	if !all {
 		p.out.Stuck = true
-		if err := p.try(); err != nil {
+		if err := errors.Join(p.leave(), p.try()); err != nil {
 			p.out.Err = err.Error()
 		}
 	} else {
 		p.after()
 	}
-	if p.out.Stuck {
-		if p.s.gives() {
-			p.out.Dump = head(dumps())
+	if !p.out.Stuck {
+		close(p.holder.over)
+		if p.last != nil {
+			close(p.last.work)
 		}
-		return p.report(end)
-	}
-	close(p.holder.over)
-	if p.last != nil {
-		close(p.last.work)
 	}
 	return p.report(end)
 }
@@ -200,6 +197,23 @@ func (p *play) watch() bool {
 	return true
 }
 
+// leave waits for those who are to leave by themselves. How late they are is a figure, and may be beyond the
+// window when waiters spin on all processors; one that does not leave at all is an error.
+func (p *play) leave() error {
+	over := time.After(p.s.patience())
+	for _, w := range p.waiters {
+		if w.role == rolePlain {
+			continue
+		}
+		select {
+		case <-w.done:
+		case <-over:
+			return fmt.Errorf("the %s waiter with a limit of %v had not left %v after the others were given up", w.role, w.limit, p.s.patience())
+		}
+	}
+	return nil
+}
+
 // after lets the last one take the lock that all others have had.
 func (p *play) after() {
 	if p.last == nil {
@@ -225,5 +239,8 @@ func (p *play) report(end int64) round {
 		}
 	}
 	p.out.Visits = p.sec.visits()
+	if p.out.Stuck && (p.s.gives() || p.out.Err != "") {
+		p.out.Dump = head(dumps())
+	}
 	return p.out
 }
