@@ -148,9 +148,6 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("%s: on %s with the script %q", f.Name, f.On, f.Shape)
 		}
 	}
-	if _, err := Named("holder-kil"); err == nil || err.Error() == "" {
-		t.Errorf("a name that is none: got %v", err)
-	}
 }
 
 // TestParam: what the user has set, the default, or what depends on the lock.
