@@ -65,9 +65,13 @@ func (g *group) do(ctx context.Context) []Observation {
 		}
 	}
 	defer func() {
+		cancel() // nobody may talk to a process that is given back
 		var wg sync.WaitGroup
 		for _, p := range g.plays {
-			wg.Go(p.end)
+			wg.Go(func() {
+				p.wg.Wait()
+				p.end()
+			})
 		}
 		wg.Wait()
 	}()
@@ -247,6 +251,7 @@ func (p *Play) judge(failed error, inj *Injection) Observation {
 		p.linearize(o, all)
 	}
 	o.Probative = o.Felt && failed == nil
+	o.Stuck = o.Felt && errors.Is(failed, errStuck)
 	if failed != nil {
 		o.Why = failed.Error()
 	}

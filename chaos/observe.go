@@ -19,6 +19,7 @@ const noticeTime = 200 * time.Millisecond
 type Observation struct {
 	Round     int
 	Felt      bool
+	Stuck     bool   // all went as planned, and nobody got in
 	Probative bool   // somebody was granted next, and the holder had its chance to do harm
 	Why       string // why not
 	Injection Injection

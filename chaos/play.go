@@ -402,15 +402,28 @@ func (p *Play) danger(ctx context.Context, a int, after int64) error {
 	return err
 }
 
+// errStuck is a round in which nobody got in though the fault had ended and the holder had left.
+var errStuck = errors.New("nobody got in, long after the fault had ended and the holder had left")
+
+// stuckTime is how long after that, beside three TTLs: longer than servers in containers take to be there again.
+const stuckTime = 20 * time.Second
+
 // drain lets everybody out, and waits until they are.
 func (p *Play) drain(ctx context.Context) error {
 	p.left.Do(func() { close(p.leave) })
+	ctx, cancel := context.WithTimeoutCause(ctx, stuckTime+3*(p.times.TTL+p.times.Tick), errStuck)
+	defer cancel()
 	done := make(chan struct{})
 	go func() { p.wg.Wait(); close(done) }()
 	select {
 	case <-done:
 	case <-ctx.Done():
-		return fmt.Errorf("waiters are still waiting: %w", context.Cause(ctx))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if cause := context.Cause(ctx); p.first != nil || !errors.Is(cause, errStuck) {
+			return fmt.Errorf("waiters are still waiting: %w", cause)
+		}
+		return errStuck
 	}
 	for _, w := range p.waiters {
 		if w.err != nil && !errors.Is(w.err, errGone) {

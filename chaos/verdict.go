@@ -36,6 +36,11 @@ func (r *run) verdict(c *Cell, rounds []Observation, facts backends.Facts, t Tim
 		v.Verdict, v.Reason = results.VerdictFence, sum.why
 	case v.Bad > 0:
 		v.Verdict, v.Reason = results.VerdictUnsafe, sum.why
+	case sum.stuck > 0 && v.Probative+sum.stuck >= r.o.RoundsOf(c) && r.never(c):
+		v.Verdict, v.Reason = results.VerdictSafe, fmt.Sprintf("nobody got in at all in %d of %d rounds, as theory expects", sum.stuck, v.Felt)
+		v.Probative += sum.stuck
+		pct := 100 * atMost(v.Probative)
+		v.AtMost = &pct
 	case v.Probative >= r.o.RoundsOf(c):
 		v.Verdict = results.VerdictSafe
 		pct := 100 * atMost(v.Probative)
@@ -60,6 +65,7 @@ type summary struct {
 	bad   *Observation  // the first bad round, one with damage if there is one
 	why   string        // what was bad, in words
 	not   string        // why the last round that did not count did not
+	stuck int           // rounds in which nobody got in
 	ttl   time.Duration // of leases, as granted
 }
 
@@ -80,9 +86,13 @@ func tallyUp(v *results.ChaosVerdict, rounds []Observation, fenced bool) summary
 			continue
 		}
 		v.Felt++
-		if o.Probative {
+		switch {
+		case o.Probative:
 			v.Probative++
-		} else {
+		case o.Stuck:
+			s.stuck++
+			s.not = o.Why
+		default:
 			s.not = o.Why
 		}
 		v.Injections++
@@ -146,6 +156,15 @@ func tallyUp(v *results.ChaosVerdict, rounds []Observation, fenced bool) summary
 		}
 	}
 	return s
+}
+
+// never reports whether theory says that nobody gets in by itself.
+func (r *run) never(c *Cell) bool {
+	if r.o.Expect == nil {
+		return false
+	}
+	e, ok := r.o.Expect(c.Lock.Name, c.Topology.Name, c.Fault.Name, c.Policy)
+	return ok && e.Never
 }
 
 // expect compares with theory.

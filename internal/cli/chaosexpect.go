@@ -42,7 +42,8 @@ func chaosExpectations() (func(lock, topology, fault, policy string) (chaos.Expe
 		}
 		if e.Bound != nil {
 			out.Bound = e.Bound.String()
-			if !e.Bound.Never() {
+			out.Never = e.Bound.Never()
+			if !out.Never {
 				out.BoundMS = func(t chaos.Times, params map[string]float64) (float64, error) {
 					return e.Bound.MS(boundValues(t, params))
 				}
