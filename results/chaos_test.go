@@ -220,7 +220,13 @@ func TestChaosMatrix(t *testing.T) {
 	add("etcd", "", "etcd-3", "holder-kill", "holder", "careful") // with other parameters
 	add("etcd", "", "etcd-3", "none", "nothing", "careful")
 	add("pg-version", "", "postgres", "none", "nothing", "guarded")
-	m := NewChaosReport(testRun("a"), all, nil).Matrix()
+	run := testRun("a")
+	run.Spec = map[string]any{"faults": []string{"none", "server-kill", "holder-kill"}, "topologies": []string{"redis", "etcd-3"}}
+	m := NewChaosReport(run, all, nil).Matrix()
+	slices.Reverse(all) // what was done last
+	if diff := cmp.Diff(m.Rows, NewChaosReport(run, all, nil).Matrix().Rows); diff != "" {
+		t.Errorf("the rows depend on the order in which cells were done:\n%s", diff)
+	}
 	wantColumns := []ChaosColumn{{Lock: "redis", Topology: "redis"}, {Lock: "redsync", Topology: "redis"}, {Lock: "etcd", Topology: "etcd-3"},
 		{Lock: "pg-version", Topology: "postgres"}, {Lock: "mutex"}}
 	if diff := cmp.Diff(wantColumns, m.Columns); diff != "" {

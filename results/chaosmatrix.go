@@ -17,6 +17,17 @@ type ChaosMatrix struct {
 // A ChaosColumn is a lock on a topology: all its cells are of the same servers.
 type ChaosColumn struct{ Lock, Topology, Network string }
 
+// topologyProcess is the topology of locks that have no servers; "" is, too.
+const topologyProcess = "in-process"
+
+// Local reports whether the lock is within one process.
+func (c ChaosColumn) Local() bool { return c.Topology == "" || c.Topology == topologyProcess }
+
+// Column is where the verdict stands in a matrix.
+func (v *ChaosVerdict) Column() ChaosColumn {
+	return ChaosColumn{Lock: v.Lock, Topology: v.Topology, Network: v.Network}
+}
+
 // A ChaosRow is a fault under a policy. Nth counts from 1: a run may have the same fault several times
 // on a lock, with other parameters.
 type ChaosRow struct {
@@ -60,56 +71,33 @@ func (m *ChaosMatrix) Part(columns []ChaosColumn) *ChaosMatrix {
 	return out
 }
 
-// Matrix arranges the cells of locks. Columns: those of one family and topology stand together, in the
-// order of the run, and the project's own locks before those of other libraries. Rows: by whom the fault hits, then in the order
-// of the run; careful before careless.
+// Matrix arranges the cells of locks. Columns of one family and topology stand together.
 func (r *ChaosReport) Matrix() *ChaosMatrix {
 	m := &ChaosMatrix{cells: map[chaosPlace]*ChaosVerdict{}, family: map[ChaosColumn]int{}}
-	type rank struct{ group, peer, first int }
-	columns, rows, places := map[ChaosColumn]rank{}, map[ChaosRow]rank{}, map[ChaosColumn]int{}
-	faults := map[string]int{}
-	for i, v := range r.Verdicts {
-		at := chaosPlace{ChaosRow{v.Fault, v.Policy, 1}, ChaosColumn{v.Lock, v.Topology, v.Network}}
+	first := map[ChaosRow]*ChaosVerdict{}
+	for _, v := range r.Verdicts {
+		at := chaosPlace{ChaosRow{v.Fault, v.Policy, 1}, v.Column()}
 		for m.cells[at] != nil {
 			at.row.Nth++
 		}
 		m.cells[at] = v
-		servers := ChaosColumn{Topology: v.Topology, Network: v.Network}
-		if _, ok := places[servers]; !ok {
-			places[servers] = i
-		}
-		if _, ok := columns[at.column]; !ok {
-			k := rank{group: places[servers], first: i}
-			if v.Peer != "" {
-				k.peer = 1
-			}
-			columns[at.column] = k
+		if _, ok := m.family[at.column]; !ok {
 			m.Columns = append(m.Columns, at.column)
 			m.family[at.column] = familyOf(v.Policy)
 		}
 		m.family[at.column] = min(m.family[at.column], familyOf(v.Policy))
-		if _, ok := faults[v.Fault]; !ok {
-			faults[v.Fault] = i
-		}
-		if _, ok := rows[at.row]; !ok {
-			rows[at.row] = rank{group: slices.Index(hits, v.On), first: faults[v.Fault]}
+		if first[at.row] == nil {
 			m.Rows = append(m.Rows, at.row)
+			first[at.row] = v
 		}
 	}
-	slices.SortStableFunc(m.Columns, func(a, b ChaosColumn) int {
-		x, y := columns[a], columns[b]
-		return cmp.Or(cmp.Compare(m.family[a], m.family[b]), cmp.Compare(x.group, y.group), cmp.Compare(x.peer, y.peer), cmp.Compare(x.first, y.first))
-	})
+	slices.SortStableFunc(m.Columns, func(a, b ChaosColumn) int { return cmp.Compare(m.family[a], m.family[b]) })
 	slices.SortStableFunc(m.Rows, func(a, b ChaosRow) int {
-		x, y := rows[a], rows[b]
-		return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.first, y.first), cmp.Compare(a.Nth, b.Nth),
-			cmp.Compare(slices.Index(policies, a.Policy), slices.Index(policies, b.Policy)))
+		x, y := first[a], first[b]
+		if a.Fault == b.Fault { // the second time, under all policies, stands below the first
+			return cmp.Or(cmp.Compare(a.Nth, b.Nth), r.order.rows(x, y))
+		}
+		return r.order.rows(x, y)
 	})
 	return m
 }
-
-// The order of rows: whom a fault hits, and what the holder does. Words that a later version may have come first.
-var (
-	hits     = []string{"nothing", "holder", "next", "servers", "process"}
-	policies = []string{"careful", "careless", "guarded", "plain"}
-)

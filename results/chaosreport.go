@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,17 +12,18 @@ type ChaosReport struct {
 	Run *Run
 	// Controls are the harness's own checks. Unless all agree, no verdict means anything.
 	Controls []*ChaosVerdict
-	// Verdicts are the cells of locks, in the order of the run.
+	// Verdicts are the cells of locks: by servers, lock, fault and policy.
 	Verdicts []*ChaosVerdict
 	// Faults are the injections, intervals of the shared clock.
 	Faults []*Event
+	order  chaosOrder
 }
 
 // NewChaosReport takes the verdicts of a run, controls and locks together, and its events, of which
 // it keeps the faults. It changes none of them.
 func NewChaosReport(run *Run, verdicts []*ChaosVerdict, events []*Event) *ChaosReport {
 	header := printableRun(*run)
-	r := &ChaosReport{Run: &header}
+	r := &ChaosReport{Run: &header, order: orderOf(run.Spec)}
 	for _, v := range verdicts {
 		p := printableVerdict(*v)
 		if p.Control {
@@ -29,6 +31,9 @@ func NewChaosReport(run *Run, verdicts []*ChaosVerdict, events []*Event) *ChaosR
 		} else {
 			r.Verdicts = append(r.Verdicts, &p)
 		}
+	}
+	for _, all := range [][]*ChaosVerdict{r.Controls, r.Verdicts} {
+		slices.SortStableFunc(all, func(a, b *ChaosVerdict) int { return cmp.Or(r.order.columns(a, b), r.order.rows(a, b)) })
 	}
 	for _, e := range events {
 		if e.Kind == EventFault {

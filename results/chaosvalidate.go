@@ -103,6 +103,7 @@ func (v *ChaosVerdict) validateFigures(c *checker) {
 	c.timing("availability_gap", v.Gap, 0)
 	// A holder that gives its lease up before the server does knows of its end too early.
 	c.timing("detection_lag", v.DetectionLag, -maxSpanMS)
+	c.timing("past_deadline", v.PastDeadline, -maxSpanMS)
 	for _, name := range sortedNames(v.Params) {
 		p := v.Params[name]
 		c.require("params."+Printable(name), !math.IsNaN(p) && !math.IsInf(p, 0), "%g is no number", p)

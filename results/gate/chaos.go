@@ -113,7 +113,7 @@ func (r *ChaosResult) always(c *results.ChaosReport, interrupted bool) (spoilt s
 		find(chaosCell(v), fmt.Sprintf("the control failed: it must be %s, and was %s", v.Expected, v.Verdict), Inconclusive)
 		spoilt = "a control failed: no verdict of this run counts"
 	}
-	if len(c.Controls) == 0 && slices.ContainsFunc(c.Verdicts, func(v *results.ChaosVerdict) bool { return v.Topology != "" && v.Judged() }) {
+	if len(c.Controls) == 0 && slices.ContainsFunc(c.Verdicts, func(v *results.ChaosVerdict) bool { return !v.Column().Local() && v.Judged() }) {
 		spoilt = "no control was run: nothing shows that two inside would have been seen"
 		find("", spoilt, Inconclusive)
 	}

@@ -62,7 +62,7 @@ func chaosCell(v *results.ChaosVerdict) string {
 		return ""
 	case v.Judged() && v.Recovery != nil:
 		return chaosMark(v) + " " + shortSpan(v.Recovery.P50)
-	case v.Judged() && v.On == "process": // these faults are about who gets in again
+	case v.Judged() && v.Column().Local(): // these faults are about who gets in again
 		return chaosMark(v) + " " + markNever
 	}
 	return chaosMark(v)
@@ -174,6 +174,9 @@ func chaosSummary(c *results.ChaosReport) string {
 
 // chaosControls is the harness's own check in one line.
 func chaosControls(c *results.ChaosReport) string {
+	if len(c.Controls) == 0 && !slices.ContainsFunc(c.Verdicts, func(v *results.ChaosVerdict) bool { return !v.Column().Local() }) {
+		return "none, as all locks are within a process"
+	}
 	if len(c.Controls) == 0 {
 		return "none was run: nothing shows that the harness would have seen two inside"
 	}
@@ -182,7 +185,10 @@ func chaosControls(c *results.ChaosReport) string {
 	}
 	var parts []string
 	for _, v := range c.Controls {
-		parts = append(parts, fmt.Sprintf("%s %s as it must under %s", v.Lock, v.Verdict, v.Fault))
+		text := fmt.Sprintf("%s %s", v.Lock, v.Verdict)
+		if !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
 	}
-	return fmt.Sprintf("%d of %d hold: %s", len(c.Controls), len(c.Controls), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d of %d hold: %s, as they must", len(c.Controls), len(c.Controls), strings.Join(parts, ", "))
 }

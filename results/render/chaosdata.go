@@ -113,6 +113,7 @@ func chaosFields() []chaosField {
 	}
 	timing("recovery", func(v *verdict) *results.Timing { return v.Recovery })
 	timing("detection_lag", func(v *verdict) *results.Timing { return v.DetectionLag })
+	timing("past_deadline", func(v *verdict) *results.Timing { return v.PastDeadline })
 	timing("availability_gap", func(v *verdict) *results.Timing { return v.Gap })
 	return append(fields,
 		chaosField{"bound_ms", func(v *verdict) string { return number(v.BoundMS) }},

@@ -94,12 +94,16 @@ func chaosFigures(names chaosNamer) []chaosFigure {
 		{head: "recovery\np50", word: "recovery", text: "from the fault to the next grant, beside the bound that theory gives", get: timing(recovery, p50)},
 		{head: "recovery\nmax", get: timing(recovery, longest)},
 		{head: "\nbound", get: func(v *verdict) string {
-			if v.BoundMS == nil {
-				return num.Absent
+			switch {
+			case v.BoundMS != nil:
+				return millis(*v.BoundMS)
+			case v.BoundText != "" && len(v.BoundText) <= maxBoundText:
+				return v.BoundText // "never"
 			}
-			return millis(*v.BoundMS)
+			return num.Absent
 		}},
 		{head: "lag\np50", word: "lag", text: "from the end of the lease until its holder knew; below 0 = it gave up first", get: timing(func(v *verdict) *results.Timing { return v.DetectionLag }, p50)},
+		{head: "past due\nmax", word: "past due", text: "longest time from the holder's own deadline to the next grant, of leases that ran out", get: timing(func(v *verdict) *results.Timing { return v.PastDeadline }, longest)},
 		{head: "gap\nmax", word: "gap", text: "longest time in which nobody could get the lock", get: timing(func(v *verdict) *results.Timing { return v.Gap }, longest)},
 		{head: "orphans", word: "orphans", text: "keys, nodes, leases and sessions that were left behind", get: whole(func(v *verdict) int { return v.Orphans })},
 		{head: "linear-\nizable", word: "linearizable", text: "whether the history of grants and releases has an order that a single lock explains", get: func(v *verdict) string {
@@ -110,6 +114,9 @@ func chaosFigures(names chaosNamer) []chaosFigure {
 		}},
 	}
 }
+
+// maxBoundText is the longest bound in words that a column takes.
+const maxBoundText = 8
 
 // shownFigures are those in which some cell has anything.
 func shownFigures(c *results.ChaosReport) []chaosFigure {

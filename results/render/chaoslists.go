@@ -21,24 +21,31 @@ type chaosItem struct {
 }
 
 // A chaosNamer names cells; of a lock that was run on several kinds of servers, with these.
-type chaosNamer map[string]map[results.ChaosColumn]bool
+type chaosNamer struct {
+	columns  map[string]map[results.ChaosColumn]bool // by lock
+	networks bool                                    // there are several
+}
 
 func namesOf(c *results.ChaosReport) chaosNamer {
-	n := chaosNamer{}
+	n := chaosNamer{map[string]map[results.ChaosColumn]bool{}, severalNetworks(c.Matrix())}
 	for _, v := range c.All() {
-		if n[v.Lock] == nil {
-			n[v.Lock] = map[results.ChaosColumn]bool{}
+		if n.columns[v.Lock] == nil {
+			n.columns[v.Lock] = map[results.ChaosColumn]bool{}
 		}
-		n[v.Lock][results.ChaosColumn{Lock: v.Lock, Topology: v.Topology, Network: v.Network}] = true
+		n.columns[v.Lock][v.Column()] = true
 	}
 	return n
 }
 
 func (n chaosNamer) lock(v *results.ChaosVerdict) string {
-	if len(n[v.Lock]) < 2 {
+	if len(n.columns[v.Lock]) < 2 {
 		return v.Lock
 	}
-	return v.Lock + " on " + strings.TrimSpace(v.Topology+" "+v.Network)
+	text := v.Lock + " on " + v.Topology
+	if n.networks {
+		text += " " + v.Network
+	}
+	return text
 }
 
 func (n chaosNamer) cell(v *results.ChaosVerdict) string {
@@ -97,7 +104,7 @@ func reasonOf(v *results.ChaosVerdict) string {
 // chaosLists are the lists below a matrix, in the order of what a reader should look at first.
 func chaosLists(c *results.ChaosReport) []chaosList {
 	var out []chaosList
-	for _, l := range []chaosList{chaosDiffering(c), chaosLate(c), chaosUnknown(c), chaosSkipped(c)} {
+	for _, l := range []chaosList{chaosDiffering(c), chaosLate(c), chaosLocal(c), chaosUnknown(c), chaosSkipped(c)} {
 		if len(l.items) > 0 {
 			l.title = fmt.Sprintf("%s (%d)", l.title, len(l.items))
 			out = append(out, l)
@@ -142,11 +149,22 @@ func chaosLate(c *results.ChaosReport) chaosList {
 	return l
 }
 
+// chaosLocal says who waits for whom within a process: there is no other figure of it.
+func chaosLocal(c *results.ChaosReport) chaosList {
+	l := chaosList{title: "Within a process"}
+	for _, v := range c.Verdicts {
+		if v.Column().Local() && v.Judged() && v.Reason != "" {
+			l.items = append(l.items, chaosItem{head: fmt.Sprintf("%s / %s: %s", v.Lock, v.Fault, cut(v.Reason, maxAlarm))})
+		}
+	}
+	return l
+}
+
 func chaosUnknown(c *results.ChaosReport) chaosList {
 	names := namesOf(c)
 	l := chaosList{title: "Unknown"}
 	for _, v := range c.With(results.VerdictUnknown) {
-		l.items = append(l.items, chaosItem{head: fmt.Sprintf("%s: %s", names.cell(v), v.Reason)})
+		l.items = append(l.items, chaosItem{head: fmt.Sprintf("%s: %s", names.cell(v), cut(v.Reason, maxAlarm))})
 	}
 	return l
 }
@@ -192,7 +210,7 @@ func chaosSkipped(c *results.ChaosReport) chaosList {
 			parts = append(parts, strings.Join(faults, ", ")+" ("+strings.Join(locks, ", ")+")")
 			g.faults = rest
 		}
-		l.items = append(l.items, chaosItem{head: g.reason + ": " + strings.Join(parts, "; ")})
+		l.items = append(l.items, chaosItem{head: cut(g.reason, maxAlarm) + ": " + strings.Join(parts, "; ")})
 	}
 	return l
 }

@@ -25,9 +25,7 @@ type chaosPart struct {
 func chaosParts(c *results.ChaosReport, width int) []chaosPart {
 	m := c.Matrix()
 	room := width - rowHeadWidth(m)
-	networks := slices.ContainsFunc(m.Columns, func(col results.ChaosColumn) bool {
-		return col.Network != m.Columns[0].Network && col.Topology != "" && m.Columns[0].Topology != ""
-	})
+	networks := severalNetworks(m)
 	heads := func(col results.ChaosColumn) []string { return append(breakName(col.Lock), serversLine(col, networks)) }
 	var groups [][]results.ChaosColumn // of the same servers and policies, each narrow enough
 	for i, col := range m.Columns {
@@ -62,6 +60,17 @@ func chaosParts(c *results.ChaosReport, width int) []chaosPart {
 	return out
 }
 
+// severalNetworks reports whether the ways to the servers differ.
+func severalNetworks(m *results.ChaosMatrix) bool {
+	seen := map[string]bool{}
+	for _, col := range m.Columns {
+		if !col.Local() {
+			seen[col.Network] = true
+		}
+	}
+	return len(seen) > 1
+}
+
 func serversOf(c results.ChaosColumn) results.ChaosColumn {
 	c.Lock = ""
 	return c
@@ -69,8 +78,8 @@ func serversOf(c results.ChaosColumn) results.ChaosColumn {
 
 // serverName is "redis 7.4.2", in a report of several networks "redis 7.4.2, network bridge", or what in-process locks have.
 func serverName(c *results.ChaosReport, col results.ChaosColumn, networks bool) string {
-	if col.Topology == "" {
-		return "this process"
+	if col.Local() {
+		return "locks within a process"
 	}
 	name := col.Topology
 	for _, v := range c.Verdicts {
@@ -117,7 +126,7 @@ func serversLine(col results.ChaosColumn, networks bool) string {
 	if networks && col.Network != "" {
 		text += " " + col.Network
 	}
-	if text == "" {
+	if col.Local() {
 		return ""
 	}
 	return "(" + text + ")"
@@ -152,7 +161,7 @@ func chaosSheet(p chaosPart, head func(lines []string) string) sheet {
 	g := sheet{name: strings.Join(p.servers, ", "), cols: []column{{head: "fault", left: true}, {head: "policy", left: true}}}
 	for _, col := range p.Columns {
 		lines := p.heads(col) // the last are the servers
-		if !p.several || col.Topology == "" {
+		if !p.several || col.Local() {
 			lines = lines[:len(lines)-1]
 		}
 		g.cols = append(g.cols, column{head: head(lines), left: true})
