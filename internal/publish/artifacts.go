@@ -21,14 +21,18 @@ type tree map[string][]byte
 
 // A measurement is records and what is made of them.
 type measurement struct {
-	*records
-	chaos  *records // nil without any
-	files  tree
-	charts []*charts.Chart
+	*records          // nil of a host that has nothing but chaos
+	chaos    *records // nil without any
+	files    tree
+	charts   []*charts.Chart
 }
 
 // read loads the raw file in dir and makes everything that is published of it.
 func read(dir string) (*measurement, error) {
+	if onlyChaos(dir) {
+		m := &measurement{files: tree{}}
+		return m, m.addChaos(dir)
+	}
 	r, err := load(filepath.Join(dir, rawName))
 	if err != nil {
 		return nil, err

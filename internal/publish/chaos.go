@@ -16,8 +16,8 @@ import (
 	"lockbench/results/num"
 )
 
-// A host may have, beside its measurement, what faults did to its locks: the records of lockbench chaos, and what
-// is made of them.
+// A host may have, beside its measurement or without one, what faults did to its locks: the records of lockbench
+// chaos, and what is made of them.
 const (
 	chaosName  = "chaos.jsonl"
 	chaosTable = "chaos.md"
@@ -69,27 +69,51 @@ func (m *measurement) addChaos(dir string) error {
 	return nil
 }
 
-// data are the files of a host's directory that everything else is made of.
-func (m *measurement) data() []string {
-	if m.chaos == nil {
-		return []string{rawName, matrixName}
-	}
-	return []string{rawName, matrixName, chaosName}
+// onlyChaos reports whether a host's directory has chaos and no measurement.
+func onlyChaos(dir string) bool {
+	_, raw := os.Stat(filepath.Join(dir, rawName))
+	_, chaos := os.Stat(filepath.Join(dir, chaosName))
+	return errors.Is(raw, fs.ErrNotExist) && chaos == nil
 }
 
-// publishChaos puts a file of chaos beside the measurement of its host, in the place of an older one.
+// name is that of the host.
+func (m *measurement) name() string {
+	if m.records == nil {
+		return m.chaos.host
+	}
+	return m.host
+}
+
+// data are the files of a host's directory that everything else is made of.
+func (m *measurement) data() []string {
+	var out []string
+	if m.records != nil {
+		out = append(out, rawName, matrixName)
+	}
+	if m.chaos != nil {
+		out = append(out, chaosName)
+	}
+	return out
+}
+
+// publishChaos puts a file of chaos into the directory of its host, beside the measurement if there is one and in
+// the place of an older one.
 func (s *site) publishChaos(file string, stdout io.Writer) error {
 	c, err := loadFile(file, chaosName, hintChaos, fitChaos)
 	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(s.out, 0o755); err != nil {
+		return fail(exitcode.Usage, "-out must be a directory that can be written", "make the directory: %w", err)
+	}
 	dir := filepath.Join(s.out, c.host)
-	if _, err := os.Stat(filepath.Join(dir, rawName)); err != nil {
-		return fail(exitcode.Usage, "publish a measurement of the machine first: make publish", "%s: its host %s has no measurement: %w", file, c.host, err)
+	from := map[string]string{chaosName: file}
+	if _, err := os.Stat(filepath.Join(dir, rawName)); err == nil {
+		from[rawName], from[matrixName] = filepath.Join(dir, rawName), filepath.Join(dir, matrixName)
 	}
 	err = s.stage(func(fresh string) error {
-		for to, from := range map[string]string{rawName: filepath.Join(dir, rawName), matrixName: filepath.Join(dir, matrixName), chaosName: file} {
-			if err := copyFile(filepath.Join(fresh, to), from); err != nil {
+		for _, to := range sortedKeys(from) {
+			if err := copyFile(filepath.Join(fresh, to), from[to]); err != nil {
 				return fmt.Errorf("copy the records: %w", err)
 			}
 		}
@@ -98,7 +122,7 @@ func (s *site) publishChaos(file string, stdout io.Writer) error {
 			return err
 		}
 		// The excerpt is made before anything is replaced: it may not be possible.
-		if _, err := s.pages([]*measurement{m}, m.host); err != nil {
+		if _, err := s.pages([]*measurement{m}, ""); err != nil {
 			return fmt.Errorf("nothing is published: %w", err)
 		}
 		return s.install(m, fresh)
@@ -110,7 +134,7 @@ func (s *site) publishChaos(file string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := s.writePages(all, c.host); err != nil {
+	if err := s.writePages(all, ""); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "published %s: chaos of %d cells\n", dir, len(c.run.Chaos.Verdicts))
@@ -128,13 +152,21 @@ func (m *measurement) chaosSummary() string {
 		num.Count(len(c.Verdicts)-len(c.With(results.VerdictSkipped)), "cell"), len(c.Differing()))
 }
 
+// chaosHost is the line about the host of the chaos, as its matrix has it.
+func (m *measurement) chaosHost() string {
+	if lines := facts(m.files[chaosTable], "host"); len(lines) > 0 {
+		return lines[0]
+	}
+	return m.chaos.host
+}
+
 // chaosIndex is the line of the index about the chaos of a host, "" without any.
 func (m *measurement) chaosIndex() string {
 	if m.chaos == nil {
 		return ""
 	}
-	return fmt.Sprintf("- chaos: %s; %s, with lockbench `%s`: [matrix](%[4]s/%[5]s), [report](%[4]s/%[6]s) (download and open it), [records](%[4]s/%[7]s)\n",
-		m.chaosSummary(), m.chaos.date, m.chaos.version, m.host, chaosTable, chaosPage, chaosName)
+	return fmt.Sprintf("- chaos: %s; run on %s, with lockbench `%s`: [matrix](%[4]s/%[5]s), [report](%[4]s/%[6]s) (download and open it), [records](%[4]s/%[7]s)\n",
+		m.chaosSummary(), m.chaos.date, m.chaos.version, m.chaos.host, chaosTable, chaosPage, chaosName)
 }
 
 // The faults of the excerpt. If none of them was injected, all stand there.
@@ -143,18 +175,31 @@ var chosenFaults = []string{
 	"quorum-loss", "clock-forward", "conn-terminate", "panic-in-section",
 }
 
+// withChaos is the measurement whose chaos the page shows: the one that it shows anyway, or the first that has any.
+func withChaos(m *measurement, all []*measurement) *measurement {
+	if m != nil && m.chaos != nil {
+		return m
+	}
+	for _, o := range all {
+		if o.chaos != nil {
+			return o
+		}
+	}
+	return nil
+}
+
 // chaosBlock is the excerpt for README.md: the matrix, cut to the chosen faults.
 func (m *measurement) chaosBlock(dir string) (string, error) {
-	if m.chaos == nil {
+	if m == nil {
 		return "", nil
 	}
 	tables, err := grids(m.files[chaosTable])
 	if err != nil {
 		return "", err
 	}
-	at := func(name string) string { return path.Join(dir, m.host, name) }
+	at := func(name string) string { return path.Join(dir, m.chaos.host, name) }
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n### When the holder dies, stalls or is cut off\n\n%s, run on %s. `ok`: nobody else was inside; `fence`: two were, and a\n", m.chaosSummary(), m.chaos.date)
+	fmt.Fprintf(&b, "\n### When the holder dies, stalls or is cut off\n\n%s, run on %s on %s. `ok`: nobody else was inside; `fence`: two were, and a\n", m.chaosSummary(), m.chaos.date, m.chaosHost())
 	fmt.Fprintf(&b, "store that checks tokens refused the late write; `UNSAFE`: two were, and nothing helps; `?`: not known; `-`: the lock\ncannot have it; `!`: not what theory expects. The time is the median until the next one got in. All faults, with their\n")
 	fmt.Fprintf(&b, "figures, are in the [matrix](%s), beside it the [records](%s).\n", at(chaosTable), at(chaosName))
 	for _, g := range tables {

@@ -136,6 +136,36 @@ func TestChaosStays(t *testing.T) {
 	mustPublish(t, append([]string{"-check"}, flags...)...)
 }
 
+// TestChaosAlone: a host that was not measured has its matrix, which the page shows beside the measurement of another one.
+func TestChaosAlone(t *testing.T) {
+	s, flags := newSite(t)
+	newFixture().write(t, s.out, acme)
+	mustPublish(t, append([]string{"-regenerate"}, flags...)...)
+	file := chaosFile(t, func(run *results.Run, _ []*results.ChaosVerdict) []any {
+		run.Host = map[string]any{"cpu_model": "Aaa", "logical_cpus": 1} // first in the list
+		return nil
+	})
+	mustPublish(t, append([]string{"-chaos", file}, flags...)...)
+	mustPublish(t, append([]string{"-check"}, flags...)...)
+	mustPublish(t, append([]string{"-regenerate"}, flags...)...)
+	readme := readText(t, s.readme)
+	for _, want := range []string{"(published/" + acme + "/table.md)", "(published/aaa-1cpu/chaos.md)", "run on 2026-01-02 on Aaa, 1 logical CPU"} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("the page does not say %q:\n%s", want, readme)
+		}
+	}
+	if list := readText(t, filepath.Join(s.out, indexName)); !strings.Contains(list, "## aaa-1cpu\n\n- host: Aaa, 1 logical CPU\n- chaos: ") {
+		t.Errorf("the index is\n%s", list)
+	}
+	if err := os.RemoveAll(filepath.Join(s.out, acme)); err != nil {
+		t.Fatal(err)
+	}
+	mustPublish(t, append([]string{"-regenerate"}, flags...)...)
+	if readme := readText(t, s.readme); !strings.Contains(readme, "No machine is [published]") || !strings.Contains(readme, "(published/aaa-1cpu/chaos.md)") {
+		t.Errorf("with nothing but chaos the page is\n%s", readme)
+	}
+}
+
 func TestChaosRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -164,8 +194,8 @@ func TestChaosRefused(t *testing.T) {
 			run.Spec = map[string]any{"out": "/home/me/c"}
 			return nil
 		}},
-		{"a host that is not published", "its host other-1cpu has no measurement", func(run *results.Run, _ []*results.ChaosVerdict) []any {
-			run.Host = map[string]any{"cpu_model": "Other", "logical_cpus": 1}
+		{"a host without a name", "does not name the processor", func(run *results.Run, _ []*results.ChaosVerdict) []any {
+			run.Host = map[string]any{"logical_cpus": 1}
 			return nil
 		}},
 	} {

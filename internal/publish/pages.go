@@ -55,6 +55,10 @@ machines, and of one machine on different days, differ by more than locks do.
 		b.WriteString("No machine is published yet.\n\n")
 	}
 	for _, m := range all {
+		if m.records == nil {
+			fmt.Fprintf(&b, "## %s\n\n- host: %s\n%s\n", m.chaos.host, m.chaosHost(), m.chaosIndex())
+			continue
+		}
 		fmt.Fprintf(&b, "## %s\n\n- host: %s\n", m.host, m.hostLine())
 		for _, d := range facts(m.files[tableName], "doubt") {
 			fmt.Fprintf(&b, "- doubt: %s\n", d)
@@ -73,13 +77,17 @@ older one.
 	return []byte(b.String())
 }
 
-// block is the excerpt for README.md, with its markers. dir is the way from there
-// to the measurements.
-func block(m *measurement, dir string) (string, error) {
+// block is the excerpt for README.md, with its markers: a measurement, and the chaos of the same host or another.
+// dir is the way from there to the measurements.
+func block(m, chaotic *measurement, dir string) (string, error) {
+	chaos, err := chaotic.chaosBlock(dir)
+	if err != nil {
+		return "", fmt.Errorf("%s: cut the excerpt out of the matrix: %w", chaotic.chaos.host, err)
+	}
 	var b strings.Builder
 	b.WriteString(blockBegin + "\n## A published measurement\n\n")
 	if m == nil {
-		fmt.Fprintf(&b, "No machine is [published](%s) yet: `make publish` measures this one.\n%s", path.Join(dir, indexName), blockEnd)
+		fmt.Fprintf(&b, "No machine is [published](%s) yet: `make publish` measures this one.\n%s%s", path.Join(dir, indexName), chaos, blockEnd)
 		return b.String(), nil
 	}
 	tables, pictures, err := m.excerpt()
@@ -95,10 +103,6 @@ func block(m *measurement, dir string) (string, error) {
 	}
 	for _, c := range pictures {
 		fmt.Fprintf(&b, "\n![%s](%s)\n", plain(c.Title), at(path.Join(chartsName, c.Name+".svg")))
-	}
-	chaos, err := m.chaosBlock(dir)
-	if err != nil {
-		return "", fmt.Errorf("%s: cut the excerpt out of the matrix: %w", m.host, err)
 	}
 	b.WriteString(chaos + blockEnd)
 	return b.String(), nil
@@ -132,13 +136,15 @@ func shownHost(block []byte, dir string, all []*measurement) *measurement {
 	re := regexp.MustCompile(`\(` + regexp.QuoteMeta(path.Clean(dir)) + `/([0-9a-z-]+)/` + regexp.QuoteMeta(tableName) + `\)`)
 	if found := re.FindSubmatch(block); found != nil {
 		for _, m := range all {
-			if m.host == string(found[1]) {
+			if m.records != nil && m.host == string(found[1]) {
 				return m
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil
+	for _, m := range all {
+		if m.records != nil {
+			return m
+		}
 	}
-	return all[0]
+	return nil
 }

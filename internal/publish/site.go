@@ -38,9 +38,11 @@ func (s *site) hosts() ([]*measurement, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.host != e.Name() {
-			return nil, fail(exitcode.Runtime, "give it the name that its records give it, or remove it",
-				"%s: its records are of the host %s", dir, m.host)
+		for _, r := range []*records{m.records, m.chaos} {
+			if r != nil && r.host != e.Name() {
+				return nil, fail(exitcode.Runtime, "give it the name that its records give it, or remove it",
+					"%s: its records are of the host %s", dir, r.host)
+			}
 		}
 		out = append(out, m)
 	}
@@ -69,11 +71,11 @@ func (s *site) pages(all []*measurement, show string) (tree, error) {
 	dir = filepath.ToSlash(dir)
 	m := shownHost(page[from:to], dir, all)
 	for _, h := range all {
-		if h.host == show {
+		if h.records != nil && h.host == show {
 			m = h
 		}
 	}
-	text, err := block(m, dir)
+	text, err := block(m, withChaos(m, all), dir)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func (s *site) check(stdout io.Writer) error {
 	var wrong []string
 	files := 0
 	for _, m := range all {
-		d, err := m.differences(filepath.Join(s.out, m.host))
+		d, err := m.differences(filepath.Join(s.out, m.name()))
 		if err != nil {
 			return err
 		}
@@ -138,7 +140,7 @@ func (s *site) regenerate(stdout io.Writer) error {
 		return err
 	}
 	for _, m := range all {
-		dir := filepath.Join(s.out, m.host)
+		dir := filepath.Join(s.out, m.name())
 		if d, err := m.differences(dir); err != nil {
 			return err
 		} else if len(d) == 0 {
@@ -184,7 +186,7 @@ func (s *site) install(m *measurement, fresh string) error {
 	if err := m.files.write(fresh); err != nil {
 		return fmt.Errorf("write tables and charts: %w", err)
 	}
-	return replace(filepath.Join(s.out, m.host), fresh)
+	return replace(filepath.Join(s.out, m.name()), fresh)
 }
 
 func copyFile(to, from string) error {
