@@ -13,8 +13,8 @@ import (
 type Expected struct {
 	Verdict string // results.VerdictSafe, ...
 	Bound   string // formula of the recovery, in words; empty: none
-	// BoundMS evaluates it; nil: there is none.
 	Never   bool   // the bound is that nobody gets in by itself
+	// BoundMS evaluates it; nil: there is none.
 	BoundMS func(t Times, params map[string]float64) (float64, error)
 	Theory  string // why, and whose word that is
 	// Seen is the verdict that was found instead, and Note explains it; empty: none was.
