@@ -14,7 +14,7 @@ var faultHolderSlow = Fault{
 	On: OnHolder, Shape: ShapeHold, Proxied: true,
 	Params: []Param{
 		{Name: "latency_ms", Doc: "of each direction; by default 0.8 x TTL", Min: 0, Max: 600_000},
-		{Name: "jitter_ms", Doc: "added, uniform from 0; by default 0.8 x TTL", Min: 0, Max: 600_000},
+		{Name: "jitter_ms", Doc: "plus or minus, uniform; by default 0.8 x TTL", Min: 0, Max: 600_000},
 	},
 	Watch: func(s *Stage) time.Duration { return s.Times.Hold + s.Times.TTL },
 	Steps: func(s *Stage) Steps {
