@@ -12,7 +12,6 @@ package figure
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"lockbench/results"
 )
@@ -147,5 +146,5 @@ func (f Figure) reason() string {
 	if f.Err == nil {
 		return "not measured"
 	}
-	return strings.Join(strings.Fields(results.Printable(f.Err.Error())), " ")
+	return oneLine(f.Err.Error())
 }

@@ -1,68 +1,17 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"lockbench/internal/docsplice"
 	"lockbench/results"
 	"lockbench/results/gate"
 )
 
-// The generated part of the document is between these.
-const (
-	beginMark = "<!-- gate-study: begin, written by make gate-study -->"
-	endMark   = "<!-- gate-study: end -->"
-)
-
-// splice puts the text between the marks.
-func splice(doc []byte, text string) ([]byte, error) {
-	before, rest, ok := bytes.Cut(doc, []byte(beginMark+"\n"))
-	_, after, ok2 := bytes.Cut(rest, []byte(endMark+"\n"))
-	if !ok || !ok2 {
-		return nil, fmt.Errorf("it wants the lines %q and %q, in this order", beginMark, endMark)
-	}
-	return fmt.Appendf(nil, "%s%s\n\n%s\n\n%s\n%s", before, beginMark, strings.TrimSpace(text), endMark, after), nil
-}
-
-// checkDocument finds out before hours of work whether the tables have a place.
-func checkDocument(path string) error {
-	doc, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if _, err := splice(doc, ""); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-// writeDocument replaces the file in one step.
-func writeDocument(path, text string) error {
-	doc, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if doc, err = splice(doc, text); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".gate-study-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(doc)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
+// marks are the lines between which the document's generated part stands.
+var marks = docsplice.Marks{Begin: "<!-- gate-study: begin, written by make gate-study -->", End: "<!-- gate-study: end -->"}
 
 // document is all tables, with what they mean.
 func (st *study) document() string {

@@ -171,7 +171,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	if o.doc != "" {
-		if err := checkDocument(o.doc); err != nil {
+		if err := marks.Check(o.doc); err != nil {
 			fmt.Fprintln(stderr, "gatestudy: error:", err)
 			return exitUsage
 		}
@@ -199,7 +199,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case len(st.failed) > 0:
 		return exitRuntime
 	case o.doc != "":
-		if err := writeDocument(o.doc, text); err != nil {
+		if err := marks.Write(o.doc, text); err != nil {
 			fmt.Fprintln(stderr, "gatestudy: error:", err)
 			return exitRuntime
 		}

@@ -3,8 +3,6 @@ package main
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -205,39 +203,6 @@ func TestFigures(t *testing.T) {
 	}
 	if n := trialsNeeded(share{4, 300}); n != 0 {
 		t.Errorf("4 of 300: got %d, want none", n)
-	}
-}
-
-func TestSplice(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "doc.md")
-	write := func(s string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(s), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, bad := range []string{"", "# x\n", beginMark + "\n", endMark + "\n" + beginMark + "\n"} {
-		write(bad)
-		if err := checkDocument(path); err == nil {
-			t.Errorf("%q: want an error", bad)
-		}
-	}
-	write("# x\n\n" + beginMark + "\nold\n" + endMark + "\n\nafter\n")
-	for range 2 { // writing twice is writing once
-		if err := writeDocument(path, "new\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	want := "# x\n\n" + beginMark + "\n\nnew\n\n" + endMark + "\n\nafter\n"
-	if err != nil || string(got) != want {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".gate*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-	if err := writeDocument(filepath.Join(t.TempDir(), "none"), "x"); err == nil {
-		t.Error("a missing document: want an error")
 	}
 }
 

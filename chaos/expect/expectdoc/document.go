@@ -1,32 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"lockbench/internal/docsplice"
 )
 
-// What stands between these lines is generated.
-const (
-	begin = "<!-- begin of what is generated from chaos/expect.yaml -->\n"
-	end   = "<!-- end of what is generated from chaos/expect.yaml -->\n"
-)
-
-// between puts a text between the markers.
-func between(doc, text []byte) ([]byte, error) {
-	head, rest, ok := bytes.Cut(doc, []byte(begin))
-	if !ok {
-		return nil, fmt.Errorf("there is no line %q", strings.TrimSpace(begin))
-	}
-	_, tail, ok := bytes.Cut(rest, []byte(end))
-	if !ok {
-		return nil, fmt.Errorf("there is no line %q behind the other one", strings.TrimSpace(end))
-	}
-	return bytes.Join([][]byte{head, []byte(begin + "\n"), text, []byte("\n" + end), tail}, nil), nil
-}
+// marks are the lines between which the tables stand.
+var marks = docsplice.Marks{Begin: "<!-- begin of what is generated from chaos/expect.yaml -->", End: "<!-- end of what is generated from chaos/expect.yaml -->"}
 
 // heading returns an error if a place, "docs/FILE.md#anchor", does not exist.
 func heading(root, place string) error {

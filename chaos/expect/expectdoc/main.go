@@ -77,7 +77,7 @@ func update(root string, check bool) error {
 	if err != nil {
 		return fmt.Errorf("read the document: %w", err)
 	}
-	now, err := between(old, tables.Bytes())
+	now, err := marks.Splice(old, tables.String())
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", document, err)

@@ -95,6 +95,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	begin, end := marks.Begin+"\n", marks.End+"\n"
 	for _, tc := range []struct {
 		name, doc string
 		args      []string

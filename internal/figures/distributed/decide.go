@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 
 	"lockbench/internal/figure"
@@ -42,84 +40,4 @@ func paired(t figure.Figure, ratios []float64) figure.Figure {
 func scaled(f figure.Figure, by float64) figure.Figure {
 	f.Value, f.Lo, f.Hi = f.Value*by, f.Lo*by, f.Hi*by
 	return f
-}
-
-// report is what a group measured: the figures with a target, and what is told without one.
-type report struct {
-	figures []figure.Figure
-	notes   []figure.Figure // Op and Limit mean nothing
-}
-
-// note is a figure without target.
-func note(name, unit string) figure.Figure { return figure.Figure{Name: name, Unit: unit} }
-
-// told is a note as a line for people.
-func told(f figure.Figure) string {
-	if f.N < 1 || f.Err != nil {
-		return fmt.Sprintf("not measured: %v; no target", f.Err)
-	}
-	h := f.How
-	if h == "" {
-		h = "95 % interval"
-	}
-	return fmt.Sprintf("%.4g %s, %s %.4g to %.4g, %d measurements, no target", f.Value, f.Unit, h, f.Lo, f.Hi, f.N)
-}
-
-// jsonFigure is a line of -json.
-type jsonFigure struct {
-	Name   string   `json:"name"`
-	Unit   string   `json:"unit"`
-	Value  *float64 `json:"value,omitempty"` // absent: not measured
-	Lo     *float64 `json:"lo,omitempty"`
-	Hi     *float64 `json:"hi,omitempty"`
-	N      int      `json:"n"`
-	Op     string   `json:"op,omitempty"` // absent: no target
-	Limit  *float64 `json:"limit,omitempty"`
-	OK     *bool    `json:"ok,omitempty"`
-	Reason string   `json:"reason,omitempty"` // why it was not measured
-}
-
-func toJSON(f figure.Figure, target bool) jsonFigure {
-	j := jsonFigure{Name: f.Name, Unit: f.Unit, N: f.N}
-	if f.N > 0 && f.Err == nil {
-		j.Value, j.Lo, j.Hi = &f.Value, &f.Lo, &f.Hi
-	} else if f.Err != nil {
-		j.Reason = f.Err.Error()
-	}
-	if target {
-		ok := f.OK()
-		j.Op, j.Limit, j.OK = f.Op.String(), &f.Limit, &ok
-	}
-	return j
-}
-
-// print writes what was measured: the notes, then the figures, whose lines come last.
-func (r report) print(w io.Writer, asJSON bool) error {
-	if asJSON {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		for _, f := range r.notes {
-			if err := enc.Encode(toJSON(f, false)); err != nil {
-				return err
-			}
-		}
-		for _, f := range r.figures {
-			if err := enc.Encode(toJSON(f, true)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for _, f := range r.notes {
-		fmt.Fprintf(w, "%-32s %s\n", f.Name, told(f))
-	}
-	for _, f := range r.figures {
-		fmt.Fprintf(w, "%-32s %s\n", f.Name, f.Detail())
-	}
-	for _, f := range r.figures {
-		if _, err := fmt.Fprintln(w, f); err != nil {
-			return err
-		}
-	}
-	return nil
 }

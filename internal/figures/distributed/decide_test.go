@@ -1,10 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -65,10 +61,10 @@ func TestPairedBounds(t *testing.T) {
 	}
 }
 
-// find returns a figure or note by name.
-func (r report) find(t *testing.T, name string) figure.Figure {
+// named returns a figure or note by name.
+func named(t *testing.T, r figure.Report, name string) figure.Figure {
 	t.Helper()
-	for _, f := range append(r.figures, r.notes...) {
+	for _, f := range append(r.Figures, r.Notes...) {
 		if f.Name == name {
 			return f
 		}
@@ -108,21 +104,21 @@ func TestRedisPair(t *testing.T) {
 		"redis-pair-8-processes": 0.5, "redis-pair-1-fresh-keys": 0.68, "redis-pair-8-fresh-keys": 0.6,
 		"redis-pairs-1": 6800 * 1.35, "redis-benchmark-evalsha-8": 40000 * 1.35,
 	} {
-		if f := rep.find(t, name); !near(f.Value, want) || f.N != 8 {
+		if f := named(t, rep, name); !near(f.Value, want) || f.N != 8 {
 			t.Errorf("%s: got %+v, want %v", name, f, want)
 		}
 	}
-	for _, f := range rep.figures {
+	for _, f := range rep.Figures {
 		if !f.OK() {
 			t.Errorf("want ok: %s", f)
 		}
 	}
 	delete(rounds[3], "eval-8")
 	rep = redisPairFigures(rounds, targetsOf(t, "redis-pair"))
-	if f := rep.find(t, "redis-pair-8"); f.Err == nil || f.OK() {
+	if f := named(t, rep, "redis-pair-8"); f.Err == nil || f.OK() {
 		t.Errorf("a missing measurement: got %s", f)
 	}
-	if f := rep.find(t, "redis-pair-1"); !f.OK() {
+	if f := named(t, rep, "redis-pair-1"); !f.OK() {
 		t.Errorf("a measurement that it does not need is missing: got %s", f)
 	}
 }
@@ -144,22 +140,22 @@ func TestHandoff(t *testing.T) {
 	targets := targetsOf(t, "handoff")
 	rep := handoffFigures(make(300e3, 15e6, 2), make(300e3, 100e3, 2), targets)
 	for _, want := range []string{"figure pubsub-handoff 0.02 ratio target <= 0.05 ok", "figure pubsub-handoff-trips 2 1 target <= 3 ok"} {
-		if got := rep.find(t, strings.Fields(want)[1]).String(); got != want {
+		if got := named(t, rep, strings.Fields(want)[1]).String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if f := rep.find(t, "pubsub-handoff-greedy"); math.Abs(f.Value-3) > 1e-3 {
+	if f := named(t, rep, "pubsub-handoff-greedy"); math.Abs(f.Value-3) > 1e-3 {
 		t.Errorf("greedy: got %+v", f)
 	}
-	if f := rep.find(t, "redsync-handoff-p50"); f.Value != 15000 || f.Unit != "us" {
+	if f := named(t, rep, "redsync-handoff-p50"); f.Value != 15000 || f.Unit != "us" {
 		t.Errorf("redsync: got %+v", f)
 	}
-	if rep := handoffFigures(make(1e6, 15e6, 4), make(1, 1, 1), targets); rep.find(t, "pubsub-handoff").OK() || rep.find(t, "pubsub-handoff-trips").OK() {
-		t.Errorf("1 ms against 15 with 4 trips: got %v", rep.figures)
+	if rep := handoffFigures(make(1e6, 15e6, 4), make(1, 1, 1), targets); named(t, rep, "pubsub-handoff").OK() || named(t, rep, "pubsub-handoff-trips").OK() {
+		t.Errorf("1 ms against 15 with 4 trips: got %v", rep.Figures)
 	}
 	bad := make(300e3, 15e6, 2)
 	bad[5]["redsync"].Handoff, bad[5]["redis-pubsub"].Remote.HandoffTrips = nil, nil
-	for _, f := range handoffFigures(bad, make(1, 1, 1), targets).figures {
+	for _, f := range handoffFigures(bad, make(1, 1, 1), targets).Figures {
 		if f.Err == nil || !strings.Contains(f.Err.Error(), "repetition 6") {
 			t.Errorf("no handoff in a repetition: got %s", f)
 		}
@@ -207,38 +203,5 @@ func TestWalls(t *testing.T) {
 		if _, err := walls(reps, "a"); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "repetition 2") {
 			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
 		}
-	}
-}
-
-func TestPrint(t *testing.T) {
-	rep := report{
-		figures: []figure.Figure{paired(least, around(0.9, 1.05, 12)), most.Failed(errors.New("no\nDocker"))},
-		notes:   []figure.Figure{note("rate", "1/s").Median([]float64{1, 2, 3, 4, 5, 6}), note("gone", "1/s").Median(nil)},
-	}
-	var text, lines bytes.Buffer
-	if err := errors.Join(rep.print(&text, false), rep.print(&lines, true)); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"rate                             3.5 1/s, 95 % interval 1 to 6, 6 measurements, no target\n", "not measured: no measurements; no target",
-		"0.9 ratio, 95 % interval of paired ratios 0."} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("want %q in\n%s", want, text.String())
-		}
-	}
-	last := "\nfigure speed 0.9 ratio target >= 0.8 ok\nfigure cost (no Docker) ratio target <= 0.05 short\n"
-	if !strings.HasSuffix(text.String(), last) {
-		t.Errorf("the last lines are not the figures:\n%s", text.String())
-	}
-	var got []string
-	for d := json.NewDecoder(&lines); d.More(); {
-		var j jsonFigure
-		if err := d.Decode(&j); err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, fmt.Sprintf("%s %t %t %t %q", j.Name, j.Value != nil, j.Limit != nil, j.OK != nil && *j.OK, j.Reason))
-	}
-	want := []string{`rate true false false ""`, `gone false false false "no measurements"`, `speed true true true ""`, `cost false true false "no\nDocker"`}
-	if strings.Join(got, ";") != strings.Join(want, ";") {
-		t.Errorf("-json: got %q, want %q", got, want)
 	}
 }

@@ -14,7 +14,7 @@ type group struct {
 	rounds  int           // unless it is said otherwise
 	takes   time.Duration // about, on an idle machine of two cores
 	targets []figure.Figure
-	measure func(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (report, error)
+	measure func(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (figure.Report, error)
 }
 
 // groups in the order in which they run: those on the same servers follow each other.

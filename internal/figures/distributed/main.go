@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, gs []group, stdout, stderr io.Write
 		return usage(err, "make build")
 	}
 	if o.doc != "" {
-		if err := checkDocument(o.doc); err != nil {
+		if err := marks.Check(o.doc); err != nil {
 			return usage(err, "the table is written between two lines of docs/BENCH_DISTRIBUTED.md")
 		}
 	}
@@ -115,23 +115,27 @@ func run(ctx context.Context, args []string, gs []group, stdout, stderr io.Write
 		fmt.Fprintln(stderr, "bench-distributed: interrupted")
 		return exitcode.Interrupted
 	}
-	if err := all.print(stdout, o.json); err != nil {
+	print := all.Print
+	if o.json {
+		print = all.PrintJSON
+	}
+	if err := print(stdout); err != nil {
 		return fail(err)
 	}
 	if o.doc != "" {
-		if err := writeDocument(o.doc, b.document(all)); err != nil {
+		if err := marks.Write(o.doc, b.document(all)); err != nil {
 			return fail(fmt.Errorf("write the table: %w", err))
 		}
 	}
-	if slices.ContainsFunc(all.figures, func(f figure.Figure) bool { return f.N < 1 || f.Err != nil }) {
+	if slices.ContainsFunc(all.Figures, func(f figure.Figure) bool { return f.N < 1 || f.Err != nil }) {
 		return exitcode.Runtime
 	}
 	return exitcode.OK
 }
 
 // all runs the groups that are asked for.
-func (b *bench) all(ctx context.Context, gs []group, o options) report {
-	var all report
+func (b *bench) all(ctx context.Context, gs []group, o options) figure.Report {
+	var all figure.Report
 	for _, g := range gs {
 		if !g.wants(o.only) {
 			continue
@@ -148,14 +152,14 @@ func (b *bench) all(ctx context.Context, gs []group, o options) report {
 			if h := interface{ Hint() string }(nil); errors.As(err, &h) && h.Hint() != "" {
 				b.say("hint: %s", h.Hint())
 			}
-			got = report{}
+			got = figure.Report{}
 			for _, t := range g.targets {
-				got.figures = append(got.figures, t.Failed(err))
+				got.Figures = append(got.Figures, t.Failed(err))
 			}
 		}
 		b.say("measured: %s, in %v", g.name, time.Since(begun).Round(time.Second))
-		all.figures = append(all.figures, g.asked(o.only, got.figures)...)
-		all.notes = append(all.notes, got.notes...)
+		all.Figures = append(all.Figures, g.asked(o.only, got.Figures)...)
+		all.Notes = append(all.Notes, got.Notes...)
 	}
 	return all
 }

@@ -20,11 +20,11 @@ func fakes() []group {
 	target := figure.Figure{Name: "first", Unit: "ratio", Op: figure.AtLeast, Limit: 0.8}
 	other := figure.Figure{Name: "second", Unit: "ratio", Op: figure.AtLeast, Limit: 0.8}
 	return []group{
-		{"good", 12, 0, []figure.Figure{target, other}, func(_ context.Context, _ *bench, rounds int, ts []figure.Figure) (report, error) {
-			return report{figures: []figure.Figure{paired(ts[0], around(0.9, 1.05, rounds)), paired(ts[1], around(0.5, 1.05, rounds))}}, nil
+		{"good", 12, 0, []figure.Figure{target, other}, func(_ context.Context, _ *bench, rounds int, ts []figure.Figure) (figure.Report, error) {
+			return figure.Report{Figures: []figure.Figure{paired(ts[0], around(0.9, 1.05, rounds)), paired(ts[1], around(0.5, 1.05, rounds))}}, nil
 		}},
-		{"bad", 12, 0, []figure.Figure{{Name: "third", Unit: "s", Limit: 5}}, func(context.Context, *bench, int, []figure.Figure) (report, error) {
-			return report{}, &backends.Error{Err: errors.New("reach Docker: no"), Tip: "start Docker"}
+		{"bad", 12, 0, []figure.Figure{{Name: "third", Unit: "s", Limit: 5}}, func(context.Context, *bench, int, []figure.Figure) (figure.Report, error) {
+			return figure.Report{}, &backends.Error{Err: errors.New("reach Docker: no"), Tip: "start Docker"}
 		}},
 	}
 }
@@ -32,7 +32,7 @@ func fakes() []group {
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	program, doc := filepath.Join(dir, "lockbench"), filepath.Join(dir, "doc.md")
-	for path, text := range map[string]string{program: "", doc: "before\n" + beginMark + "\nold\n" + endMark + "\nafter\n"} {
+	for path, text := range map[string]string{program: "", doc: "before\n" + marks.Begin + "\nold\n" + marks.End + "\nafter\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestRun(t *testing.T) {
 		{"words", []string{"good"}, 2, "", "it takes flags only", "figure"},
 		{"a part of the table", []string{"-only", "good", "-write", doc}, 2, "", "would lack the other figures", "figure"},
 		{"no program", []string{"-program", filepath.Join(dir, "none")}, 2, "", "hint: make build", "figure"},
-		{"no document", []string{"-write", program}, 2, "", "it wants the lines", "figure"},
+		{"no document", []string{"-write", program}, 2, "", "there is no line", "figure"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), append([]string{"-program", program}, c.args...), fakes(), &stdout, &stderr)
@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"before\n" + beginMark, "| first | 0.9 | ", "| >= 0.8 | short |", "| third | not measured: reach Docker: no | | | <= 5 | short |", endMark + "\nafter\n"} {
+	for _, want := range []string{"before\n" + marks.Begin, "| first | 0.9 | ", "| >= 0.8 | short |", "| third | not measured: reach Docker: no | | | <= 5 | short |", marks.End + "\nafter\n"} {
 		if !strings.Contains(string(text), want) || strings.Contains(string(text), "old") {
 			t.Errorf("want %q in the document:\n%s", want, text)
 		}

@@ -67,7 +67,7 @@ func (r *redisBench) command(name string, clients int, fresh bool, make func(key
 }
 
 // redisPair measures pairs of lock redis against redis-benchmark's anchor.
-func redisPair(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (rep report, err error) {
+func redisPair(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (rep figure.Report, err error) {
 	c, err := b.servers.cluster(ctx, "redis")
 	if err != nil {
 		return rep, err
@@ -100,24 +100,24 @@ func redisPair(ctx context.Context, b *bench, rounds int, targets []figure.Figur
 }
 
 // redisPairFigures decides.
-func redisPairFigures(got []values, targets []figure.Figure) report {
+func redisPairFigures(got []values, targets []figure.Figure) figure.Report {
 	against := func(ours, kind string, n int) []float64 {
 		return per(got, func(v values) float64 {
 			return v[ours] / anchor(v[fmt.Sprintf("%sset-%d", kind, n)], v[fmt.Sprintf("%seval-%d", kind, n)])
 		})
 	}
 	one := func(name string) []float64 { return per(got, func(v values) float64 { return v[name] }) }
-	rep := report{
-		figures: []figure.Figure{
+	rep := figure.Report{
+		Figures: []figure.Figure{
 			paired(targets[0], against("one", "", 1)),
 			paired(targets[1], against("workers", "", workers)),
 			scaled(paired(targets[2], one("one/null")), 100),
 		},
-		notes: []figure.Figure{
-			paired(note("redis-pair-8-processes", "ratio"), against("processes", "", workers)),
-			paired(note("redis-pair-1-fresh-keys", "ratio"), against("one", "fresh-", 1)),
-			paired(note("redis-pair-8-fresh-keys", "ratio"), against("workers", "fresh-", workers)),
-			scaled(paired(note("harness-cost-cpu", "pct"), one("one/null-cpu")), 100),
+		Notes: []figure.Figure{
+			paired(figure.Note("redis-pair-8-processes", "ratio"), against("processes", "", workers)),
+			paired(figure.Note("redis-pair-1-fresh-keys", "ratio"), against("one", "fresh-", 1)),
+			paired(figure.Note("redis-pair-8-fresh-keys", "ratio"), against("workers", "fresh-", workers)),
+			scaled(paired(figure.Note("harness-cost-cpu", "pct"), one("one/null-cpu")), 100),
 		},
 	}
 	for _, x := range []struct{ name, of string }{
@@ -125,13 +125,13 @@ func redisPairFigures(got []values, targets []figure.Figure) report {
 		{"redis-benchmark-set-1", "set-1"}, {"redis-benchmark-evalsha-1", "eval-1"},
 		{"redis-benchmark-set-8", "set-8"}, {"redis-benchmark-evalsha-8", "eval-8"},
 	} {
-		rep.notes = append(rep.notes, note(x.name, "1/s").Median(one(x.of)))
+		rep.Notes = append(rep.Notes, figure.Note(x.name, "1/s").Median(one(x.of)))
 	}
 	return rep
 }
 
 // pgPair measures pairs of pg-advisory against pgbench.
-func pgPair(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (rep report, err error) {
+func pgPair(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (rep figure.Report, err error) {
 	c, err := b.servers.cluster(ctx, "postgres")
 	if err != nil {
 		return rep, err
@@ -150,17 +150,17 @@ func pgPair(ctx context.Context, b *bench, rounds int, targets []figure.Figure) 
 	if err != nil {
 		return rep, err
 	}
-	return report{
-		figures: []figure.Figure{paired(targets[0], per(got, ratio("one", "pgbench")))},
-		notes: []figure.Figure{
-			note("pg-advisory-pairs-1", "1/s").Median(per(got, func(v values) float64 { return v["one"] })),
-			note("pgbench-pairs-1", "1/s").Median(per(got, func(v values) float64 { return v["pgbench"] })),
+	return figure.Report{
+		Figures: []figure.Figure{paired(targets[0], per(got, ratio("one", "pgbench")))},
+		Notes: []figure.Figure{
+			figure.Note("pg-advisory-pairs-1", "1/s").Median(per(got, func(v values) float64 { return v["one"] })),
+			figure.Note("pgbench-pairs-1", "1/s").Median(per(got, func(v values) float64 { return v["pgbench"] })),
 		},
 	}, nil
 }
 
 // handoff holds redis-pubsub's against redsync's.
-func handoff(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (rep report, err error) {
+func handoff(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (rep figure.Report, err error) {
 	c, err := b.servers.cluster(ctx, "redis")
 	if err != nil {
 		return rep, err
@@ -193,7 +193,7 @@ const (
 )
 
 // handoffFigures decides. greedy are repetitions without think time, which are told.
-func handoffFigures(reps, greedy map[int]map[string]*results.Sample, targets []figure.Figure) report {
+func handoffFigures(reps, greedy map[int]map[string]*results.Sample, targets []figure.Figure) figure.Report {
 	ratios := func(reps map[int]map[string]*results.Sample) ([]float64, error) {
 		var out []float64
 		for i := range len(reps) {
@@ -219,12 +219,12 @@ func handoffFigures(reps, greedy map[int]map[string]*results.Sample, targets []f
 				us = append(us, float64(s.Handoff.P50)/1e3)
 			}
 		}
-		return note(name, "us").Median(us)
+		return figure.Note(name, "us").Median(us)
 	}
-	return report{
-		figures: []figure.Figure{decide(targets[0], reps), trips(targets[1], reps)},
-		notes: []figure.Figure{median("pubsub-handoff-p50", "redis-pubsub"), median("redsync-handoff-p50", "redsync"),
-			decide(note("pubsub-handoff-greedy", "ratio"), greedy), trips(note("pubsub-handoff-trips-greedy", "1"), greedy)},
+	return figure.Report{
+		Figures: []figure.Figure{decide(targets[0], reps), trips(targets[1], reps)},
+		Notes: []figure.Figure{median("pubsub-handoff-p50", "redis-pubsub"), median("redsync-handoff-p50", "redsync"),
+			decide(figure.Note("pubsub-handoff-greedy", "ratio"), greedy), trips(figure.Note("pubsub-handoff-trips-greedy", "1"), greedy)},
 	}
 }
 

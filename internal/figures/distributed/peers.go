@@ -22,8 +22,8 @@ func figureOf(ours, peer string) string { return ours + "-vs-" + peer }
 
 // measure runs all of them in one lockbench run, which takes them in a new random order in each
 // repetition. Ratios are of pairs a second: above 1, ours is faster.
-func (p rivals) measure(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (report, error) {
-	var rep report
+func (p rivals) measure(ctx context.Context, b *bench, rounds int, targets []figure.Figure) (figure.Report, error) {
+	var rep figure.Report
 	c, err := b.servers.cluster(ctx, p.topology)
 	if err != nil {
 		return rep, err
@@ -41,7 +41,7 @@ func (p rivals) measure(ctx context.Context, b *bench, rounds int, targets []fig
 			return rep, err
 		}
 		figs, notes := p.decide(got, n, targets)
-		rep.figures, rep.notes = append(rep.figures, figs...), append(rep.notes, notes...)
+		rep.Figures, rep.Notes = append(rep.Figures, figs...), append(rep.Notes, notes...)
 	}
 	return rep, nil
 }
@@ -53,11 +53,11 @@ func (p rivals) decide(got []values, n int, targets []figure.Figure) (figs, note
 		if n == 1 {
 			figs = append(figs, paired(targets[i], r))
 		} else {
-			notes = append(notes, paired(note(fmt.Sprintf("%s-%d", figureOf(p.ours, peer), n), "ratio"), r))
+			notes = append(notes, paired(figure.Note(fmt.Sprintf("%s-%d", figureOf(p.ours, peer), n), "ratio"), r))
 		}
 	}
 	for _, l := range append([]string{p.ours}, p.peers...) {
-		notes = append(notes, note(fmt.Sprintf("peers-%s-pairs-%d", l, n), "1/s").Median(per(got, func(v values) float64 { return 1e9 / v[l] })))
+		notes = append(notes, figure.Note(fmt.Sprintf("peers-%s-pairs-%d", l, n), "1/s").Median(per(got, func(v values) float64 { return 1e9 / v[l] })))
 	}
 	return figs, notes
 }

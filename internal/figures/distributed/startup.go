@@ -10,8 +10,8 @@ import (
 )
 
 // startup times Open of each target's topology, from the call to servers that serve.
-func startup(ctx context.Context, b *bench, starts int, targets []figure.Figure) (report, error) {
-	var rep report
+func startup(ctx context.Context, b *bench, starts int, targets []figure.Figure) (figure.Report, error) {
+	var rep figure.Report
 	if err := b.servers.rest(); err != nil {
 		return rep, err
 	}
@@ -31,9 +31,9 @@ func startup(ctx context.Context, b *bench, starts int, targets []figure.Figure)
 		case ctx.Err() != nil:
 			return rep, ctx.Err()
 		case err != nil:
-			rep.figures = append(rep.figures, t.Failed(err))
+			rep.Figures = append(rep.Figures, t.Failed(err))
 		default:
-			rep.figures = append(rep.figures, t.Worst(secs))
+			rep.Figures = append(rep.Figures, t.Worst(secs))
 		}
 	}
 	return rep, nil
