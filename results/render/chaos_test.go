@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -210,4 +211,40 @@ func TestChaosUnknownFormat(t *testing.T) {
 	if err := Chaos(&bytes.Buffer{}, "word", chaosOf(t, "testdata/chaos.jsonl"), ChaosOptions{}); err == nil || !strings.Contains(err.Error(), "table, markdown") {
 		t.Errorf("got %v, want the formats that there are", err)
 	}
+}
+
+// FuzzChaosFormats: whatever a file says, every format shows it or refuses it, and no text of it is obeyed.
+func FuzzChaosFormats(f *testing.F) {
+	b, err := os.ReadFile("testdata/chaos-bad.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	header, rest, _ := bytes.Cut(b, []byte("\n"))
+	for line := range bytes.Lines(rest) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		b := results.NewBuilder()
+		for rec, err := range results.NewReader(bytes.NewReader(slices.Concat(header, []byte("\n"), lines)), "in").Records() {
+			if err != nil {
+				return
+			}
+			if err := b.Add("in", rec); err != nil {
+				return
+			}
+		}
+		rep := b.Report()
+		if len(rep.Runs) != 1 || rep.Runs[0].Chaos == nil {
+			return
+		}
+		for _, format := range Formats() {
+			var out bytes.Buffer
+			if err := format.Detailed(&out, rep); err != nil {
+				t.Fatalf("%s: %v", format.Name, err)
+			}
+			if i := strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && r != '\r' && (r < 0x20 || r >= 0x7f && r < 0xa0) }); i >= 0 {
+				t.Errorf("%s: control character at byte %d: %.60q", format.Name, i, out.String()[i:])
+			}
+		}
+	})
 }
