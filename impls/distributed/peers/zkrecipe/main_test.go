@@ -5,6 +5,15 @@ import (
 	"testing"
 
 	"lockbench/backends/backendtest"
+	"lockbench/chaos/actor"
 )
 
-func TestMain(m *testing.M) { os.Exit(backendtest.Main(m)) }
+// victimEnv makes the test binary a client process that can be stopped.
+const victimEnv = "LOCKBENCH_TEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(victimEnv) != "" {
+		os.Exit(actor.Main(victimLock, os.Stdin, os.Stdout, os.Exit))
+	}
+	os.Exit(backendtest.Main(m))
+}
