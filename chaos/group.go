@@ -138,7 +138,7 @@ func (g *group) do(ctx context.Context) []Observation {
 }
 
 func (g *group) stage() *Stage {
-	return &Stage{Plays: g.plays, Cluster: g.cluster, Times: g.times, Rand: g.rand, Set: g.run.set(g.fault.Name), Fault: g.fault}
+	return &Stage{Plays: g.plays, Cluster: g.cluster, Times: g.times, Rand: g.rand, Set: g.run.set(g.plays[0].Cell), Fault: g.fault}
 }
 
 // steps makes the fault's steps; none are those that do nothing.

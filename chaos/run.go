@@ -16,6 +16,7 @@ import (
 	"lockbench/chaos/inproc"
 	"lockbench/chaos/witness"
 	"lockbench/internal/claims"
+	"lockbench/lock"
 	"lockbench/results"
 )
 
@@ -135,7 +136,14 @@ func (r *run) exit(g *grant, slot int) int64 {
 	return 0
 }
 
-func (r *run) set(fault string) map[string]float64 { return r.o.Set[fault] }
+// set are the parameters of a cell's fault that the user has set. Controls have none: what must be caught depends on
+// the fault's own ones.
+func (r *run) set(c *Cell) map[string]float64 {
+	if c.Control {
+		return nil
+	}
+	return r.o.Set[c.Fault.Name]
+}
 
 // broken notes that a cluster did not come back to health: it is not used again.
 func (r *run) broken(c *backends.Cluster, err error) {
@@ -374,8 +382,11 @@ func (r *run) onServers(ctx context.Context, topology string, clock bool, cells 
 // unknownFacts are those of a cell's servers that are not there.
 func unknownFacts(c *Cell) backends.Facts {
 	f := backends.Facts{Topology: c.Topology.Name, Service: c.Topology.Service, Network: backends.NetworkBridge}
-	if c.Given {
+	switch {
+	case c.Given:
 		f.Network = backends.NetworkGiven
+	case c.Topology.Service == lock.ServiceLoopback:
+		f.Network = backends.NetworkHost
 	}
 	return f
 }

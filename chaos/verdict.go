@@ -199,7 +199,7 @@ func (r *run) expect(v *results.ChaosVerdict, c *Cell, t Times) {
 func (r *run) params(c *Cell) map[string]float64 {
 	out := map[string]float64{}
 	for _, p := range c.Fault.Params {
-		if v, ok := r.set(c.Fault.Name)[p.Name]; ok {
+		if v, ok := r.set(c)[p.Name]; ok {
 			out[p.Name] = v
 		} else if p.Default != nil {
 			out[p.Name] = *p.Default

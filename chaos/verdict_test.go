@@ -227,9 +227,10 @@ func TestExpect(t *testing.T) {
 			t.Errorf("%s: got note %q, theory %q", x.name, v.Note, v.Theory)
 		}
 	}
+	// What the user sets is not the controls'.
 	control := &Cell{Lock: leaseInfo, Fault: faultHolderPause, Policy: Careless, Control: true, Want: results.VerdictFence}
-	v := (&run{o: Options{Rounds: 1}}).verdict(control, rounds(1, stale), backends.Facts{}, Times{})
-	if !v.Control || v.Expected != results.VerdictFence || !v.Agrees {
+	v := (&run{o: Options{Rounds: 1, Set: map[string]map[string]float64{HolderPause: {"pause_ms": 1}}}}).verdict(control, rounds(1, stale), backends.Facts{}, Times{})
+	if !v.Control || v.Expected != results.VerdictFence || !v.Agrees || len(v.Params) != 0 {
 		t.Errorf("a control: got %+v", v)
 	}
 }

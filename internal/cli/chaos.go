@@ -136,17 +136,17 @@ func (a *app) chaos(ctx context.Context, f *chaosFlags, o runOptions) (err error
 	if err != nil {
 		return &runtimeError{fmt.Errorf("find this program's own file: %w", err)}
 	}
+	if f.counter != "" {
+		if err := os.MkdirAll(f.counter, 0o755); err != nil {
+			return usageErr(fmt.Errorf("--counterexamples: %w", err), "choose a directory that you can write")
+		}
+	}
 	sink := &recorder{builder: results.NewBuilder(histograms(format)...)}
 	closeOut, err := sink.open(o, []string{self})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeOut()) }()
-	if f.counter != "" {
-		if err := os.MkdirAll(f.counter, 0o755); err != nil {
-			return usageErr(fmt.Errorf("--counterexamples: %w", err), "choose a directory that you can write")
-		}
-	}
 	// Before the first container or child: what comes is removed even if we are killed.
 	dog, err := watchdog.Start([]string{self, watchdogVerb}, watchdog.Options{})
 	if err != nil {

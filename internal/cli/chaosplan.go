@@ -103,6 +103,11 @@ func (a *app) chaosPlan(f *chaosFlags) (*chaosPlan, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, service := range slices.Sorted(maps.Keys(p.urls)) {
+		if !slices.ContainsFunc(locks, func(l lock.Info) bool { return l.Remote != nil && contains(l.Remote.Services, service) }) {
+			return nil, usageErr(fmt.Errorf("--backend: %s: none of the locks runs on it", service), "see: lockbench list locks")
+		}
+	}
 	faults, err := matchNames("fault", orList(f.faults, orList(preset.faults, []string{"all"})), faultNames())
 	if err != nil {
 		return nil, err
