@@ -13,8 +13,8 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 # Containers are reached over loopback, also from a machine that is itself a container, and the program and its
 # watchdog clean up: Ryuk's image is not needed.
-test race bench-distributed: export TESTCONTAINERS_HOST_OVERRIDE ?= 127.0.0.1
-test race bench-distributed: export TESTCONTAINERS_RYUK_DISABLED ?= true
+test race bench-distributed bench-chaos: export TESTCONTAINERS_HOST_OVERRIDE ?= 127.0.0.1
+test race bench-distributed bench-chaos: export TESTCONTAINERS_RYUK_DISABLED ?= true
 
 .PHONY: help
 help: ## list the targets
@@ -102,6 +102,10 @@ bench: build ## the figures of speed and cost, one line each at the end
 .PHONY: bench-distributed
 bench-distributed: build ## the figures of distributed locks (docs/BENCH_DISTRIBUTED.md): about 10 minutes, wants Docker; ARGS=-only=redis-pair for flags
 	$(GO) run -pgo=off ./internal/figures/distributed -program $(BIN) $(ARGS)
+
+.PHONY: bench-chaos
+bench-chaos: build ## the figures of chaos (docs/BENCH_CHAOS.md): more than 2 hours, wants Docker; ARGS=-only=recovery for flags
+	$(GO) run -pgo=off ./internal/figures/chaos -program $(BIN) $(ARGS)
 
 # Both are run whatever the other one does; the figures come last.
 STUDY := out/gate-study
