@@ -12,25 +12,32 @@ import (
 
 // agree compares a whole run with theory.
 func agree(ctx context.Context, b *bench, s size, targets []figure.Figure) (figure.Report, error) {
+	argv := []string{"--lock", "all", "--fault", "all", "--seed", b.seedOf(0)}
+	if s.rounds > 0 {
+		argv = append(argv, "--rounds", strconv.Itoa(s.rounds))
+	}
+	p, err := b.plan(ctx, argv...)
+	if err != nil {
+		return figure.Report{}, err
+	}
 	if len(b.files) > 0 {
 		runs, err := b.read(b.files...)
 		if err != nil {
 			return figure.Report{}, err
 		}
-		return agreeFigures(runs, targets)
-	}
-	argv := []string{"--lock", "all", "--fault", "all", "--seed", b.seedOf(0)}
-	if s.rounds > 0 {
-		argv = append(argv, "--rounds", strconv.Itoa(s.rounds))
+		return agreeFigures(runs, p, targets)
 	}
 	o, err := b.chaos(ctx, argv...)
 	if err != nil {
 		return figure.Report{}, err
 	}
-	rep, err := agreeFigures([]*results.ChaosReport{o.chaos}, targets)
+	rep, err := agreeFigures([]*results.ChaosReport{o.chaos}, p, targets)
 	rep.Notes = append(rep.Notes, figure.Note("chaos-agree-time", "s").Worst([]float64{o.wall.Seconds()}))
 	return rep, err
 }
+
+// named is how many of the cells without a record are named: the others go the same way.
+const named = 5
 
 // agreement is how the cells of runs stand to theory.
 type agreement struct {
@@ -58,16 +65,28 @@ func (a *agreement) count(v *results.ChaosVerdict) {
 	}
 }
 
-// agreeFigures decides. A cell that is in several runs counts in each of them.
-func agreeFigures(runs []*results.ChaosReport, targets []figure.Figure) (figure.Report, error) {
+// agreeFigures decides. A cell that is in several runs counts in each of them. The figure is of a whole run: each cell
+// that the plan does not skip must have a record.
+func agreeFigures(runs []*results.ChaosReport, whole plan, targets []figure.Figure) (figure.Report, error) {
 	var rep figure.Report
 	var a agreement
+	seen := map[cell]bool{}
 	for _, r := range runs {
 		if err := controls(r); err != nil {
 			return rep, fmt.Errorf("run %s: %w", r.Run.RunID, err)
 		}
 		for _, v := range r.Verdicts {
 			a.count(v)
+			seen[cellOf(v)] = true
+		}
+	}
+	missing := 0
+	for _, c := range whole.Cells {
+		if c.Skip == "" && !seen[c.cell] {
+			missing++
+			if missing <= named {
+				rep.Remark("agree: no record of %s", c.cell)
+			}
 		}
 	}
 	if a.run == 0 {
@@ -75,10 +94,13 @@ func agreeFigures(runs []*results.ChaosReport, targets []figure.Figure) (figure.
 	}
 	wrong := float64(len(a.differing) + len(a.unknown))
 	rep.Figures = []figure.Figure{targets[0].Measured(wrong, wrong, wrong, "counted,", a.run)}
+	if missing > 0 {
+		rep.Figures[0] = targets[0].Failed(fmt.Errorf("no whole run: %d of its cells have no record", missing))
+	}
 	for _, n := range []struct {
 		name string
 		n    int
-	}{{"run", a.run}, {"agreeing", a.agreeing}, {"known", a.known}, {"differing", len(a.differing)}, {"unknown", len(a.unknown)}, {"without-theory", a.unexpected}, {"skipped", a.skipped}} {
+	}{{"run", a.run}, {"agreeing", a.agreeing}, {"known", a.known}, {"differing", len(a.differing)}, {"unknown", len(a.unknown)}, {"without-theory", a.unexpected}, {"skipped", a.skipped}, {"missing", missing}} {
 		rep.Notes = append(rep.Notes, figure.Note("chaos-agree-"+n.name, "cells").Worst([]float64{float64(n.n)}))
 	}
 	for _, v := range a.differing {

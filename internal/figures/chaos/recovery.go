@@ -50,7 +50,7 @@ func recoveryFigures(runs []*results.ChaosReport, targets []figure.Figure) (figu
 		rep.Figures = append(rep.Figures, t.Median(medians))
 	}
 	rep.Notes = append(rep.Notes, figure.Note("chaos-recovery-error-p99", "ms").Worst(high))
-	rep.Remark("recovery: %d rounds in %d runs", rounds, len(runs))
+	rep.Remark("recovery: %d rounds in %d runs, whose medians are %.3g ms", rounds, len(runs), medians)
 	return rep, nil
 }
 
