@@ -29,7 +29,7 @@ type Options struct {
 	Rounds   int     // probative ones a cell; >= 1
 	Seed     uint64
 	Parallel int           // rounds at a time, each of three client processes; >= 1
-	Clusters int           // clusters of faults on servers at a time; >= 1
+	Clusters int           // clusters at a time; >= 1
 	TTL      time.Duration // of all leases; 0: the service's usual one
 	// Set are parameters of faults: fault -> name -> value.
 	Set map[string]map[string]float64

@@ -29,7 +29,7 @@ const (
 	// settleTime is how long is looked, after a fault on clients has ended, whether somebody gets in beside the holder.
 	settleTime = 200 * time.Millisecond
 	// askAgain is the pause of a waiter whose request has failed.
-	askAgain = 20 * time.Millisecond
+	askAgain = 50 * time.Millisecond
 	// orphanTime is what the servers and clients get to tidy up before what is left counts as an orphan.
 	orphanTime = 250 * time.Millisecond
 )

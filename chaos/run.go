@@ -31,7 +31,8 @@ type run struct {
 	witness *witness.Server
 	slots   atomic.Int64
 	budget  *semaphore.Weighted // rounds at a time
-	up      *semaphore.Weighted // clusters of faults on servers at a time
+	up      *semaphore.Weighted // clusters at a time
+	opening sync.Mutex          // one comes up at a time: servers that start side by side on few processors time out
 
 	mu      sync.Mutex
 	cells   map[*Cell]*tally
@@ -209,6 +210,11 @@ func (r *run) all(ctx context.Context) error {
 
 // open brings a cluster up; if that fails its cells are skipped.
 func (r *run) open(ctx context.Context, topology string, clock bool, cells []*Cell) *backends.Cluster {
+	r.opening.Lock()
+	defer r.opening.Unlock()
+	if ctx.Err() != nil {
+		return nil
+	}
 	c, err := r.o.Open(ctx, topology, clock)
 	if err == nil {
 		return c
@@ -225,6 +231,12 @@ func (r *run) open(ctx context.Context, topology string, clock bool, cells []*Ce
 
 // onClients runs the rounds of faults on clients, side by side on one cluster.
 func (r *run) onClients(ctx context.Context, topology string, cells []*Cell) {
+	if topology != "loopback" { // which costs nothing
+		if r.up.Acquire(ctx, 1) != nil {
+			return
+		}
+		defer r.up.Release(1)
+	}
 	cluster := r.open(ctx, topology, false, cells)
 	if cluster == nil {
 		return
