@@ -42,7 +42,11 @@ const (
 // Serve listens on a socket in a new directory in dir ("" = the default for temporary files). The
 // directory can be entered by this user only. Close removes it.
 func Serve(dir string) (*Server, error) {
-	d, err := os.MkdirTemp(dir, "lockbench-w-")
+	name := "lockbench-w-"
+	if dir != "" {
+		name = "w" // the caller's directory says whose it is, and a socket's path must be short
+	}
+	d, err := os.MkdirTemp(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("make the witness's directory: %w", err)
 	}
