@@ -36,9 +36,6 @@ func agree(ctx context.Context, b *bench, s size, targets []figure.Figure) (figu
 	return rep, err
 }
 
-// named is how many of the cells without a record are named: the others go the same way.
-const named = 5
-
 // agreement is how the cells of runs stand to theory.
 type agreement struct {
 	run, agreeing, known, unexpected, skipped int // unexpected: theory has no word on it, and it is not unsafe
@@ -66,27 +63,16 @@ func (a *agreement) count(v *results.ChaosVerdict) {
 }
 
 // agreeFigures decides. A cell that is in several runs counts in each of them. The figure is of a whole run: each cell
-// that the plan does not skip must have a record.
+// that the plan does not skip must have been run.
 func agreeFigures(runs []*results.ChaosReport, whole plan, targets []figure.Figure) (figure.Report, error) {
 	var rep figure.Report
 	var a agreement
-	seen := map[cell]bool{}
 	for _, r := range runs {
 		if err := controls(r); err != nil {
 			return rep, fmt.Errorf("run %s: %w", r.Run.RunID, err)
 		}
 		for _, v := range r.Verdicts {
 			a.count(v)
-			seen[cellOf(v)] = true
-		}
-	}
-	missing := 0
-	for _, c := range whole.Cells {
-		if c.Skip == "" && !seen[c.cell] {
-			missing++
-			if missing <= named {
-				rep.Remark("agree: no record of %s", c.cell)
-			}
 		}
 	}
 	if a.run == 0 {
@@ -94,13 +80,14 @@ func agreeFigures(runs []*results.ChaosReport, whole plan, targets []figure.Figu
 	}
 	wrong := float64(len(a.differing) + len(a.unknown))
 	rep.Figures = []figure.Figure{targets[0].Measured(wrong, wrong, wrong, "counted,", a.run)}
-	if missing > 0 {
-		rep.Figures[0] = targets[0].Failed(fmt.Errorf("no whole run: %d of its cells have no record", missing))
+	none := lost(whole, runs...)
+	if len(none) > 0 {
+		rep.Figures[0] = targets[0].Failed(fmt.Errorf("no whole run: %d cells could not be run or have no record: %s", len(none), few(none)))
 	}
 	for _, n := range []struct {
 		name string
 		n    int
-	}{{"run", a.run}, {"agreeing", a.agreeing}, {"known", a.known}, {"differing", len(a.differing)}, {"unknown", len(a.unknown)}, {"without-theory", a.unexpected}, {"skipped", a.skipped}, {"missing", missing}} {
+	}{{"run", a.run}, {"agreeing", a.agreeing}, {"known", a.known}, {"differing", len(a.differing)}, {"unknown", len(a.unknown)}, {"without-theory", a.unexpected}, {"skipped", a.skipped}, {"missing", len(none)}} {
 		rep.Notes = append(rep.Notes, figure.Note("chaos-agree-"+n.name, "cells").Worst([]float64{float64(n.n)}))
 	}
 	for _, v := range a.differing {
@@ -108,10 +95,10 @@ func agreeFigures(runs []*results.ChaosReport, whole plan, targets []figure.Figu
 		if expected == "" {
 			expected = "nothing"
 		}
-		rep.Remark("agree: %s is %s, expected %s: %s", cellOf(v), v.Verdict, expected, v.Reason)
+		rep.Remark("agree: %s, expected %s, is %s", cellOf(v), expected, why(v))
 	}
 	for _, v := range a.unknown {
-		rep.Remark("agree: %s is %s: %s", cellOf(v), v.Verdict, v.Reason)
+		rep.Remark("agree: %s is %s", cellOf(v), why(v))
 	}
 	return rep, nil
 }

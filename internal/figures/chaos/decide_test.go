@@ -11,24 +11,48 @@ import (
 )
 
 func TestTimes(t *testing.T) {
+	ran, gone := "redis/redis/none/careful safe safe", "redis/redis/none/careful skipped safe"
 	for _, c := range []struct {
 		name     string
 		o        outcome
+		cell     string
 		estimate time.Duration
 		want     string
 	}{
-		{"good", outcome{wall: 80 * time.Second}, 100 * time.Second, "figure chaos-default-time 80 s target <= 120 ok; figure chaos-plan-estimate 1.25 ratio target <= 2 ok"},
-		{"slow", outcome{wall: 125 * time.Second}, 50 * time.Second, "figure chaos-default-time 125 s target <= 120 short; figure chaos-plan-estimate 2.5 ratio target <= 2 short"},
-		{"fast, but wrong", outcome{wall: 20 * time.Second, code: 5, stderr: "note: unknown: a/b/c/d"}, 40 * time.Second,
+		{"good", outcome{wall: 80 * time.Second}, ran, 100 * time.Second, "figure chaos-default-time 80 s target <= 120 ok; figure chaos-plan-estimate 1.25 ratio target <= 2 ok"},
+		{"slow", outcome{wall: 125 * time.Second}, ran, 50 * time.Second, "figure chaos-default-time 125 s target <= 120 short; figure chaos-plan-estimate 2.5 ratio target <= 2 short"},
+		{"fast, but wrong", outcome{wall: 20 * time.Second, code: 5, stderr: "note: unknown: a/b/c/d"}, ran, 40 * time.Second,
 			"figure chaos-default-time (exit code 5 after 20 s: note: unknown: a/b/c/d) s target <= 120 short; figure chaos-plan-estimate 2 ratio target <= 2 ok"},
-		{"no estimate", outcome{wall: 20 * time.Second}, 0, "figure chaos-default-time 20 s target <= 120 ok; figure chaos-plan-estimate +Inf ratio target <= 2 short"},
+		{"no estimate", outcome{wall: 20 * time.Second}, ran, 0, "figure chaos-default-time 20 s target <= 120 ok; figure chaos-plan-estimate +Inf ratio target <= 2 short"},
+		{"no server", outcome{wall: 20 * time.Second}, gone, 20 * time.Second, "figure chaos-default-time (after 20 s 1 cells could not be run: redis/redis/none/careful) s target <= 120 short; " +
+			"figure chaos-plan-estimate (after 20 s 1 cells could not be run: redis/redis/none/careful) ratio target <= 2 short"},
 	} {
-		got := timeFigures(c.o, c.estimate, groups()[0].targets)
+		c.o.chaos = reports(t, verdicts(t, c.cell))[0]
+		p := plan{Cells: []planned{{cell: cell{"redis", "redis", "none", "careful"}}, {cell: cell{"redis", "redis", "quorum-loss", "careful"}, Skip: "one server"}}, EstimateNS: int64(c.estimate)}
+		got := timeFigures(c.o, p, groups()[0].targets)
 		if line(got, nil) != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, line(got, nil), c.want)
 		}
-		if n := noted(t, got, "chaos-plan-estimate-over-measured"); n != c.estimate.Seconds()/c.o.wall.Seconds() {
-			t.Errorf("%s: the estimate over the measured time: got %v", c.name, n)
+		if c.cell == ran {
+			if n := noted(t, got, "chaos-plan-estimate-over-measured"); n != c.estimate.Seconds()/c.o.wall.Seconds() {
+				t.Errorf("%s: the estimate over the measured time: got %v", c.name, n)
+			}
+		}
+	}
+}
+
+// TestFew: long lists and long reasons are cut.
+func TestFew(t *testing.T) {
+	c := cell{"a", "b", "c", "d"}
+	for n, want := range map[int]string{0: "", 1: "a/b/c/d", 3: "a/b/c/d, a/b/c/d, a/b/c/d", 5: "a/b/c/d, a/b/c/d, a/b/c/d, 2 more"} {
+		if got := few(slices.Repeat([]cell{c}, n)); got != want {
+			t.Errorf("%d: got %q, want %q", n, got, want)
+		}
+	}
+	for reason, want := range map[string]string{"": "skipped", "no": "skipped: no", strings.Repeat("ä", 200): "skipped: " + strings.Repeat("ä", 200),
+		strings.Repeat("ä", 201): "skipped: " + strings.Repeat("ä", 200) + " ..."} {
+		if got := why(&results.ChaosVerdict{Verdict: "skipped", Reason: reason}); got != want {
+			t.Errorf("%q: got %q, want %q", reason, got, want)
 		}
 	}
 }
@@ -166,11 +190,13 @@ func TestAgree(t *testing.T) {
 	}{
 		{"good", "figure chaos-agree 0 cells target <= 0 ok", "", [][]*results.ChaosVerdict{verdicts(t, good)}, whole(first)},
 		{"known", "figure chaos-agree 0 cells target <= 0 ok", "", [][]*results.ChaosVerdict{{goodControl, known}}, plan{}},
-		{"worse", "figure chaos-agree 1 cells target <= 0 short", "redis/redis/holder-kill/careful is unsafe, expected safe: both wrote", [][]*results.ChaosVerdict{verdicts(t, good, worse)}, whole(first)},
-		{"better", "figure chaos-agree 1 cells target <= 0 short", "holder-pause/careless is safe, expected safe-with-fence", [][]*results.ChaosVerdict{verdicts(t, good), verdicts(t, better)}, whole(first)},
-		{"all kinds", "figure chaos-agree 3 cells target <= 0 short", "null/in-process/panic/plain is unsafe, expected nothing: both wrote", [][]*results.ChaosVerdict{mixed}, whole(first)},
-		{"a part of a run", "figure chaos-agree (no whole run: 1 of its cells have no record) cells target <= 0 short", "no record of etcd/etcd-3/none/careful",
+		{"worse", "figure chaos-agree 1 cells target <= 0 short", "redis/redis/holder-kill/careful, expected safe, is unsafe: both wrote", [][]*results.ChaosVerdict{verdicts(t, good, worse)}, whole(first)},
+		{"better", "figure chaos-agree 1 cells target <= 0 short", "holder-pause/careless, expected safe-with-fence, is safe", [][]*results.ChaosVerdict{verdicts(t, good), verdicts(t, better)}, whole(first)},
+		{"all kinds", "figure chaos-agree 3 cells target <= 0 short", "null/in-process/panic/plain, expected nothing, is unsafe: both wrote", [][]*results.ChaosVerdict{mixed}, whole(first)},
+		{"a part of a run", "figure chaos-agree (no whole run: 1 cells could not be run or have no record: etcd/etcd-3/none/careful) cells target <= 0 short", "",
 			[][]*results.ChaosVerdict{verdicts(t, good)}, whole(first, cell{"etcd", "etcd-3", "none", "careful"})},
+		{"no server", "figure chaos-agree (no whole run: 1 cells could not be run or have no record: etcd/etcd-3/none/careful) cells target <= 0 short", "",
+			[][]*results.ChaosVerdict{verdicts(t, good, "etcd/etcd-3/none/careful skipped safe")}, whole(first, cell{"etcd", "etcd-3", "none", "careful"})},
 		{"nothing", "error: no cell was run", "", [][]*results.ChaosVerdict{verdicts(t, "redis/redis/quorum-loss/careful skipped")}, plan{}},
 		{"a control failed", "error: run run-1: controls failed: control-naive/loopback/stale-unlock/careful is safe, not unsafe", "",
 			[][]*results.ChaosVerdict{verdicts(t, good), append(verdicts(t, good), badControl)}, whole(first)},

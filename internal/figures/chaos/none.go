@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"lockbench/internal/figure"
 	"lockbench/results"
@@ -28,17 +27,17 @@ func noneFigures(r *results.ChaosReport, targets []figure.Figure) (figure.Report
 	}
 	locks := map[string]bool{}
 	rounds, bad := 0, 0
-	var open []string
+	var open []cell
 	for _, v := range r.Verdicts {
 		rounds, bad = rounds+v.Probative, bad+v.Bad
 		switch v.Verdict {
 		case results.VerdictSafe:
 			locks[v.Lock] = true
 		case results.VerdictUnknown, results.VerdictSkipped:
-			open = append(open, cellOf(v).String())
-			rep.Remark("none: %s is %s: %s", cellOf(v), v.Verdict, v.Reason)
+			open = append(open, cellOf(v))
+			rep.Remark("none: %s is %s", cellOf(v), why(v))
 		default:
-			rep.Remark("none: %s is %s: %s", cellOf(v), v.Verdict, v.Reason)
+			rep.Remark("none: %s is %s", cellOf(v), why(v))
 		}
 	}
 	f := targets[0].Measured(float64(bad), float64(bad), float64(bad), "counted,", rounds)
@@ -46,7 +45,7 @@ func noneFigures(r *results.ChaosReport, targets []figure.Figure) (figure.Report
 	case rounds == 0:
 		f = f.Failed(fmt.Errorf("no round counted"))
 	case bad == 0 && len(open) > 0:
-		f = f.Failed(fmt.Errorf("no bad round in %d, but no verdict of %s", rounds, strings.Join(open, ", ")))
+		f = f.Failed(fmt.Errorf("no bad round in %d, but no verdict of %s", rounds, few(open)))
 	}
 	rep.Figures = []figure.Figure{f}
 	if rounds > 0 {

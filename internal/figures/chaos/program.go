@@ -188,3 +188,49 @@ func controls(r *results.ChaosReport) error {
 	}
 	return nil
 }
+
+// lost are the cells that the plan does not skip and that have no rounds all the same: no record, or one that says
+// that their servers did not come up.
+func lost(whole plan, runs ...*results.ChaosReport) []cell {
+	ran := map[cell]bool{}
+	for _, r := range runs {
+		for _, v := range r.Verdicts {
+			if v.Verdict != results.VerdictSkipped {
+				ran[cellOf(v)] = true
+			}
+		}
+	}
+	var out []cell
+	for _, c := range whole.Cells {
+		if c.Skip == "" && !ran[c.cell] {
+			out = append(out, c.cell)
+		}
+	}
+	return out
+}
+
+// few names the first cells of many.
+func few(cells []cell) string {
+	const most = 3
+	var out []string
+	for _, c := range cells[:min(most, len(cells))] {
+		out = append(out, c.String())
+	}
+	if n := len(cells) - most; n > 0 {
+		out = append(out, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(out, ", ")
+}
+
+// why is a verdict with its reason. A server that did not come up has the end of its log in it: the beginning tells.
+func why(v *results.ChaosVerdict) string {
+	const most = 200
+	if v.Reason == "" {
+		return v.Verdict
+	}
+	reason := []rune(v.Reason)
+	if len(reason) > most {
+		reason = append(reason[:most:most], []rune(" ...")...)
+	}
+	return v.Verdict + ": " + string(reason)
+}

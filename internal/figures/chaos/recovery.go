@@ -64,7 +64,7 @@ func pastDeadline(r *results.ChaosReport) (*results.Timing, error) {
 		case cellOf(v) != recoveryCell:
 			continue
 		case v.Verdict != results.VerdictSafe:
-			return nil, fmt.Errorf("%s is %s: %s", recoveryCell, v.Verdict, v.Reason)
+			return nil, fmt.Errorf("%s is %s", recoveryCell, why(v))
 		case t == nil || t.Count < leastRecovery || t.P99 == nil:
 			n := 0
 			if t != nil {

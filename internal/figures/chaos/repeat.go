@@ -89,10 +89,7 @@ func repeatFigure(runs []*results.ChaosReport, cells []cell, t figure.Figure) fi
 			if v.Judged() && (v.Agrees || v.Known) {
 				hits[c]++
 			} else {
-				last[c] = v.Verdict
-				if v.Reason != "" {
-					last[c] += ": " + v.Reason
-				}
+				last[c] = why(v)
 			}
 		}
 		for _, c := range cells {

@@ -25,7 +25,7 @@ func timed(args ...string) func(context.Context, *bench, size, []figure.Figure) 
 		if err != nil {
 			return figure.Report{}, err
 		}
-		rep := timeFigures(o, time.Duration(p.EstimateNS), targets)
+		rep := timeFigures(o, p, targets)
 		if s.rounds > 0 {
 			rep.Remark("%s: with %d rounds a cell, which is not the run that the figure is about", targets[0].Name, s.rounds)
 		}
@@ -33,11 +33,15 @@ func timed(args ...string) func(context.Context, *bench, size, []figure.Figure) 
 	}
 }
 
-// timeFigures decides. A run that does not end well has no time that is promised, but the estimate was of it, too.
-func timeFigures(o outcome, estimate time.Duration, targets []figure.Figure) figure.Report {
+// timeFigures decides. A run that does not end well has no time that is promised, but the estimate was of it, too. One
+// in which servers did not come up has none at all.
+func timeFigures(o outcome, p plan, targets []figure.Figure) figure.Report {
 	var rep figure.Report
+	estimate, none := time.Duration(p.EstimateNS), lost(p, o.chaos)
 	for _, t := range targets {
 		switch {
+		case len(none) > 0:
+			rep.Figures = append(rep.Figures, t.Failed(fmt.Errorf("after %.0f s %d cells could not be run: %s", o.wall.Seconds(), len(none), few(none))))
 		case t.Unit == "ratio":
 			rep.Figures = append(rep.Figures, t.Worst([]float64{off(estimate, o.wall)}))
 			rep.Notes = append(rep.Notes, figure.Note(t.Name+"-over-measured", "ratio").Worst([]float64{estimate.Seconds() / o.wall.Seconds()}))
