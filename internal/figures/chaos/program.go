@@ -32,7 +32,7 @@ type bench struct {
 }
 
 // endLimit is how long an interrupted program may take to remove what it has made.
-const endLimit = 30 * time.Second
+const endLimit = time.Minute
 
 // outcome is a run of lockbench chaos that came to its end.
 type outcome struct {
