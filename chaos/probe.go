@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"lockbench/chaos/actor"
@@ -15,6 +16,7 @@ import (
 const (
 	probeActor = 1
 	probeEvery = 50 * time.Millisecond
+	probeKey   = "-probe" // behind the name of the round's own key
 )
 
 // probes reports whether the play has a prober.
@@ -27,11 +29,20 @@ func (p *Play) probe(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if _, err := p.Second.send(actor.Command{Do: actor.DoProbe, Actor: probeActor, Key: p.key() + "-probe", Slot: p.slot, Worker: p.Second.Worker(probeActor),
+	if _, err := p.Second.send(actor.Command{Do: actor.DoProbe, Actor: probeActor, Key: p.key() + probeKey, Slot: p.slot, Worker: p.Second.Worker(probeActor),
 		Options: p.options(true), EveryNS: int64(probeEvery), LimitNS: int64(p.times.TTL)}); err != nil {
 		return err
 	}
-	_, err := p.Second.awaitOf(ctx, probeActor, actor.EvProbed)
+	if _, err := p.Second.awaitOf(ctx, probeActor, actor.EvProbed); err != nil {
+		return err
+	}
+	// What its key leaves for good, such as the counter of its tokens, is no orphan.
+	names, err := p.names(ctx)
+	for _, n := range names {
+		if strings.Contains(n, p.key()+probeKey) {
+			p.base = append(p.base, n)
+		}
+	}
 	return err
 }
 
