@@ -24,6 +24,7 @@ type Cell struct {
 	Fault    Fault
 	Policy   string
 	Skip     string // why it cannot be run; empty: it can
+	Failed   string // why its servers did not come up; empty: they did
 	Rounds   int    // that must count; 0: those of the run
 	Given    bool   // its servers are the user's own
 	Control  bool   // the harness's own check

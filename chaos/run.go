@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -208,7 +209,8 @@ func (r *run) all(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// open brings a cluster up; if that fails its cells are skipped.
+// open brings a cluster up. If it cannot be had on this machine its cells are skipped; if it should have come up and did
+// not, they are unknown.
 func (r *run) open(ctx context.Context, topology string, clock bool, cells []*Cell) *backends.Cluster {
 	r.opening.Lock()
 	defer r.opening.Unlock()
@@ -223,7 +225,11 @@ func (r *run) open(ctx context.Context, topology string, clock bool, cells []*Ce
 		return nil
 	}
 	for _, x := range cells {
-		x.Skip = err.Error()
+		if why := firstLine(err); backends.IsMissing(err) {
+			x.Skip = why
+		} else {
+			x.Failed = why
+		}
 		r.finish(x, unknownFacts(x), Times{})
 	}
 	return nil
@@ -401,6 +407,12 @@ func unknownFacts(c *Cell) backends.Facts {
 		f.Network = backends.NetworkHost
 	}
 	return f
+}
+
+// firstLine is an error without the servers' logs that may follow it.
+func firstLine(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return s
 }
 
 // shut closes a cluster.

@@ -23,6 +23,11 @@ func (r *run) verdict(c *Cell, rounds []Observation, facts backends.Facts, t Tim
 		r.expect(&v, c, t)
 		return v
 	}
+	if c.Failed != "" {
+		v.Verdict, v.Reason = results.VerdictUnknown, "its servers did not come up: "+c.Failed
+		r.expect(&v, c, t)
+		return v
+	}
 	rounds = slices.Clone(rounds)
 	slices.SortFunc(rounds, func(a, b Observation) int { return a.Round - b.Round })
 	sum := tallyUp(&v, rounds, c.fenced())

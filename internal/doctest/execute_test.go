@@ -331,7 +331,7 @@ var nameRE = regexp.MustCompile(`--[a-z][a-z-]*`)
 func TestFlags(t *testing.T) {
 	p := newPlace(t)
 	help := ""
-	for _, verb := range []string{"run", "plan", "report", "compare", "ab", "gate", "list locks", "env", "version", "completion"} {
+	for _, verb := range []string{"run", "plan", "chaos", "plan chaos", "report", "compare", "ab", "gate", "list locks", "env", "version", "completion"} {
 		out, code, err := p.run("bash", "-c", "lockbench "+verb+" --help")
 		if err != nil || code != 0 {
 			t.Fatalf("lockbench %s --help: exit %d, %v\n%s", verb, code, err, out)
