@@ -59,7 +59,7 @@ type chaosPreset struct {
 }
 
 var chaosPresetOf = map[string]chaosPreset{
-	chaosQuick: {locks: []string{"redis", "redis-naive"}, topologies: []string{"redis"}},
+	chaosQuick: {locks: []string{"redis"}, topologies: []string{"redis"}},
 	chaosCI: {locks: []string{"redis", "redis-naive", "redlock", "etcd", "zookeeper", "pg-advisory", "pg-row", "pg-version"},
 		topologies: []string{"redis", "redlock-3", "etcd-3", "zookeeper-3", "postgres"}, rounds: 3, none: noneRounds},
 	chaosAll: {locks: []string{"all", engine.AllDistributed}},
