@@ -103,7 +103,7 @@ type rig struct {
 	verdicts []results.ChaosVerdict
 	events   []results.Event
 	said     []string
-	onStart  func(n int) // called before the nth child is started, from 1; may be nil
+	onStart  func(n int) // called before a child is started when n-1 have been; may be nil
 }
 
 // newRig makes a run of some cells. When the test ends, nothing of it must be there any more.

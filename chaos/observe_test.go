@@ -201,6 +201,7 @@ func TestStores(t *testing.T) {
 		{"and the late one is taken", []witness.Op{op(r, 0, 7, true), op(r, 4, 1, false), op(w, 0, 7, true)}, 1, 1, 1},
 		{"a late read is no damage", []witness.Op{op(r, 4, 2, true), op(r, 0, 1, false)}, 0, 0, 0},
 		{"a late read does not make its reader current", []witness.Op{op(r, 4, 2, true), op(r, 0, 1, false), op(w, 4, 2, true), op(w, 0, 1, false)}, 1, 0, 0},
+		{"a successor who has not read yet", []witness.Op{op(r, 0, 0, true), op(w, 4, 0, true), op(w, 0, 0, true)}, 0, 0, 0},
 		{"two late ones", []witness.Op{op(r, 0, 1, true), op(r, 4, 2, true), op(r, 8, 3, true), op(w, 0, 1, false), op(w, 4, 2, false), op(w, 8, 3, true)}, 2, 0, 0},
 		{"a stranger's", []witness.Op{op(r, 4, 2, true), op(w, 12, 1, true)}, 0, 0, 0},
 	} {
@@ -262,7 +263,7 @@ func TestAcknowledged(t *testing.T) {
 
 func TestUpdates(t *testing.T) {
 	for _, x := range []struct{ value, acked, maybe, want int64 }{
-		{5, 5, 0, 0}, {4, 5, 0, 1}, {6, 5, 0, -1}, {5, 5, 2, 0}, {7, 5, 2, 0}, {8, 5, 2, -1}, {3, 5, 2, 2}, {0, 0, 0, 0}, {-1, 0, 0, 1},
+		{5, 5, 0, 0}, {4, 5, 0, 1}, {6, 5, 0, -1}, {5, 5, 2, 0}, {6, 5, 2, 0}, {7, 5, 2, 0}, {8, 5, 2, -1}, {3, 5, 2, 2}, {0, 0, 0, 0}, {-1, 0, 0, 1},
 	} {
 		var o Observation
 		o.updates(x.value, x.acked, x.maybe)

@@ -205,7 +205,7 @@ func TestInterrupted(t *testing.T) {
 		}},
 		{"with the third child", func(r *rig, cancel func()) {
 			r.onStart = func(n int) {
-				if n == 3 {
+				if n >= 3 { // several start at a time
 					cancel()
 				}
 			}
@@ -258,7 +258,11 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestServersThatDoNotCome: cells whose servers cannot be had are skipped with the reason, and the others run.
+// errNotHere is what backends say of what this machine does not have.
+var errNotHere = fmt.Errorf("reach Docker: %w", backends.ErrMissing)
+
+// TestServersThatDoNotCome: cells whose servers cannot be had on this machine are skipped with the reason, those whose
+// servers failed are unknown, and the others run.
 func TestServersThatDoNotCome(t *testing.T) {
 	t.Parallel()
 	redis, err := backends.TopologyNamed("redis")
@@ -267,15 +271,23 @@ func TestServersThatDoNotCome(t *testing.T) {
 	}
 	away := cellOf(t, "redis", faultHolderKill, Careful)
 	away.Topology = redis
-	onServers := cellOf(t, "redis", faultServerPause, Careful)
+	onServers := cellOf(t, "redis", faultClockBack, Careful)
 	onServers.Topology = redis
 	here := cellOf(t, "control-ttl", faultHolderKill, Careful)
 	never := cellOf(t, "control-ttl", faultServerPause, Careful)
 	never.Skip = "the server is in this process"
-	r := newRig(t, away, onServers, never, here)
+	fails := cellOf(t, "etcd", faultHolderKill, Careful)
+	if fails.Topology, err = backends.TopologyNamed("etcd-1"); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, away, onServers, never, here, fails)
 	open := r.o.Open
+	missing := fmt.Errorf("no Docker: %w", backends.ErrMissing)
 	r.o.Open = func(ctx context.Context, topology string, clock bool) (*backends.Cluster, error) {
-		if topology == "redis" {
+		switch topology {
+		case "redis":
+			return nil, missing
+		case "etcd-1":
 			return nil, errPlanted
 		}
 		return open(ctx, topology, clock)
@@ -285,7 +297,7 @@ func TestServersThatDoNotCome(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []*Cell{away, onServers} {
-		if v := r.of(all, c); v.Verdict != results.VerdictSkipped || v.Reason != errPlanted.Error() || v.Rounds != 0 {
+		if v := r.of(all, c); v.Verdict != results.VerdictSkipped || v.Reason != missing.Error() || v.Rounds != 0 {
 			t.Errorf("%s: got %s (%s), %d rounds", c.Name(), v.Verdict, v.Reason, v.Rounds)
 		}
 	}
@@ -296,7 +308,10 @@ func TestServersThatDoNotCome(t *testing.T) {
 	if v.Verdict != results.VerdictSafe || v.Recovery == nil || v.Recovery.Count != 1 || v.Recovery.P50 <= 0 || v.AtMost == nil || v.Orphans != 0 {
 		t.Errorf("%s: got %s (%s), recovery %+v, %d orphans", here.Name(), v.Verdict, v.Reason, v.Recovery, v.Orphans)
 	}
-	if len(all) != 4 || all[0].Fault != HolderKill || all[0].Topology != "redis" || all[3].Lock != "control-ttl" {
+	if v := r.of(all, fails); v.Verdict != results.VerdictUnknown || !strings.Contains(v.Reason, errPlanted.Error()) || v.Rounds != 0 {
+		t.Errorf("%s: got %s (%s), %d rounds", fails.Name(), v.Verdict, v.Reason, v.Rounds)
+	}
+	if len(all) != 5 || all[0].Fault != HolderKill || all[0].Topology != "redis" || all[3].Lock != "control-ttl" {
 		t.Errorf("verdicts are not in the order of the cells: %+v", all)
 	}
 }
