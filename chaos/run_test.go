@@ -258,9 +258,6 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// errNotHere is what backends say of what this machine does not have.
-var errNotHere = fmt.Errorf("reach Docker: %w", backends.ErrMissing)
-
 // TestServersThatDoNotCome: cells whose servers cannot be had on this machine are skipped with the reason, those whose
 // servers failed are unknown, and the others run.
 func TestServersThatDoNotCome(t *testing.T) {
