@@ -269,7 +269,7 @@ func TestBlocks(t *testing.T) {
 }
 
 // rulesRE tells rules of a gate from settings.
-var rulesRE = regexp.MustCompile(`(?m)^rules:`)
+var rulesRE = regexp.MustCompile(`(?m)^(rules|chaos):`)
 
 func (p *place) plan(t *testing.T, text string) {
 	file := filepath.Join(t.TempDir(), "matrix.yaml")

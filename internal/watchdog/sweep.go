@@ -11,8 +11,9 @@ import (
 
 const (
 	// lingerTime is how long a container is looked for that is held but not there: the request to make it may
-	// have been sent just before the parent was killed. Docker takes some 0.1 s for one, 1 s on a loaded machine.
-	lingerTime = 4 * time.Second
+	// have been sent just before the parent was killed. Docker takes some 0.1 s for one; on a machine with a load of
+	// 20 it has taken more than 4 s. Only a parent that was killed between the two pays for it.
+	lingerTime = 20 * time.Second
 	// lookAgain is the pause between two looks.
 	lookAgain = 100 * time.Millisecond
 )
