@@ -303,7 +303,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 	}
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	err := c.each(func(n *Node) error { return c.eng.remove(ctx, n.container) })
+	err := c.each(func(n *Node) error { return errors.Join(n.putAway(ctx), c.eng.remove(ctx, n.container)) })
 	err = errors.Join(err, c.removeNetworks(ctx))
 	if err != nil {
 		return fmt.Errorf("close %s: %w", c.top.Name, err) // still registered: the watchdog tries again

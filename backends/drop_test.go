@@ -96,7 +96,8 @@ func TestDrop(t *testing.T) {
 	must(t, inner(t, n).ping(storeTimeout)) // at the same address
 }
 
-// TestDropPaused: a frozen server's packets are dropped, too, and containers of tools do not stay.
+// TestDropPaused: a frozen server's packets are dropped, too. One container of tools is enough for all of it, and goes with
+// the network: when the server is started anew, or the cluster closed.
 func TestDropPaused(t *testing.T) {
 	needDocker(t)
 	o, label := own(t)
@@ -126,8 +127,20 @@ func TestDropPaused(t *testing.T) {
 	must(t, undo(t.Context()))
 	must(t, n.Resume(t.Context()))
 	must(t, k.pong(storeTimeout))
+	if got := left(t, label); len(got) != len(before)+1 || len(l.names) != len(got) {
+		t.Errorf("there are %v, registered %v, before there were %v: want one more", got, l.names, before)
+	}
+	must(t, n.Kill(t.Context()))
+	must(t, n.Restart(t.Context()))
 	if got := left(t, label); strings.Join(got, " ") != strings.Join(before, " ") || len(l.names) != len(before) {
-		t.Errorf("there are %v, registered %v, before there were %v", got, l.names, before)
+		t.Errorf("after a restart there are %v, registered %v, before there were %v", got, l.names, before)
+	}
+	undo, err = n.Drop(t.Context(), []netip.AddrPort{inner(t, n).at()}) // in the new network
+	must(t, err)
+	must(t, undo(t.Context()))
+	must(t, cluster.Close(t.Context()))
+	if got := left(t, label); len(got) != 0 || len(l.names) != 0 {
+		t.Errorf("after the end there are %v, registered %v", got, l.names)
 	}
 }
 

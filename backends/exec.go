@@ -15,14 +15,22 @@ import (
 // to its standard error, but neither env nor argv, which may hold a password. When ctx ends, Exec returns; the
 // program may go on until it is done, at most as long as the container.
 func (n *Node) Exec(ctx context.Context, env []string, argv ...string) (stdout string, err error) {
-	cli := n.c.eng.cli
-	made, err := cli.ExecCreate(ctx, n.container, client.ExecCreateOptions{Env: env, Cmd: argv, AttachStdout: true, AttachStderr: true})
+	if stdout, err = n.c.eng.exec(ctx, n.container, env, argv...); err != nil {
+		return stdout, fmt.Errorf("%s: %w", n.Name, err)
+	}
+	return stdout, nil
+}
+
+// exec is Exec for any container.
+func (e *engine) exec(ctx context.Context, name string, env []string, argv ...string) (stdout string, err error) {
+	cli := e.cli
+	made, err := cli.ExecCreate(ctx, name, client.ExecCreateOptions{Env: env, Cmd: argv, AttachStdout: true, AttachStderr: true})
 	if err != nil {
-		return "", n.err("run a program in", err)
+		return "", fmt.Errorf("run a program: %w", err)
 	}
 	s, err := cli.ExecAttach(ctx, made.ID, client.ExecAttachOptions{})
 	if err != nil {
-		return "", n.err("run a program in", err)
+		return "", fmt.Errorf("run a program: %w", err)
 	}
 	defer s.Close()
 	// The stream does not know of ctx.
@@ -32,14 +40,14 @@ func (n *Node) Exec(ctx context.Context, env []string, argv ...string) (stdout s
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return "", n.err("read what a program wrote in", err)
+		return "", fmt.Errorf("read what a program wrote: %w", err)
 	}
 	r, err := cli.ExecInspect(ctx, made.ID, client.ExecInspectOptions{})
 	if err != nil {
-		return "", n.err("ask for the end of a program in", err)
+		return "", fmt.Errorf("ask for the end of a program: %w", err)
 	}
 	if r.ExitCode != 0 {
-		return out.String(), n.err("run a program in", fmt.Errorf("exit code %d: %s", r.ExitCode, strings.TrimSpace(errs.String())))
+		return out.String(), fmt.Errorf("run a program: exit code %d: %s", r.ExitCode, strings.TrimSpace(errs.String()))
 	}
 	return out.String(), nil
 }

@@ -39,6 +39,8 @@ type Node struct {
 	mu  sync.Mutex
 	cpu string // the file that tells its CPU time since it was started; empty: not looked for yet
 	off bool   // isolated
+
+	toolbox toolbox
 }
 
 // Container returns the name of its container.
@@ -60,7 +62,7 @@ func (n *Node) Kill(ctx context.Context) error {
 	}
 	select {
 	case <-w.Result:
-		return nil
+		return n.putAway(ctx) // its network is over
 	case err := <-w.Error:
 		return n.err("kill", err)
 	}
@@ -174,6 +176,9 @@ func (n *Node) start(ctx context.Context, wait bool) error {
 	n.mu.Lock()
 	n.cpu = ""
 	n.mu.Unlock()
+	if err := n.putAway(ctx); err != nil {
+		return err
+	}
 	if _, err := n.c.eng.cli.ContainerStart(ctx, n.container, client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("start container %s: %w", n.container, err)
 	}

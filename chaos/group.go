@@ -76,7 +76,8 @@ func (g *group) do(ctx context.Context) []Observation {
 		wg.Wait()
 	}()
 	var err error
-	if g.fault.Choose != nil {
+	all(wrap("before the round", g.run.sound(ctx, g.cluster, time.Now().Add(-soundFor))))
+	if g.fault.Choose != nil && anyNil(failed) {
 		n, cerr := g.fault.Choose(ctx, g.cluster)
 		all(cerr)
 		for _, p := range g.plays {
@@ -122,8 +123,8 @@ func (g *group) do(ctx context.Context) []Observation {
 	each(func(p *Play) error { return wrap("after the fault", scriptOf(p.Cell).close(ctx, p)) })
 	each(func(p *Play) error { return wrap("probe", p.unprobe(ctx)) })
 	cerr := inj.Cleanup(ctx)
-	if cerr == nil && g.fault.On == OnServers {
-		cerr = g.healthy(ctx)
+	if cerr == nil {
+		cerr = g.run.sound(ctx, g.cluster, time.Now())
 	}
 	each(func(p *Play) error { return wrap("read the value", p.value(ctx)) })
 	each(func(p *Play) error { return wrap("look for orphans", p.orphans(ctx)) })
@@ -172,11 +173,31 @@ func (g *group) phase(ctx context.Context) error {
 	return nil
 }
 
-// healthy waits until the cluster serves as it did before.
-func (g *group) healthy(ctx context.Context) error {
+// soundFor is for how long a cluster that was found healthy need not be looked at again before a round: rounds of faults on
+// clients share one, and a look takes its servers milliseconds.
+const soundFor = 2 * time.Second
+
+// sound waits until the cluster serves, all servers together, unless it has been found to since then. One that did not come
+// back is not looked at again.
+func (r *run) sound(ctx context.Context, c *backends.Cluster, since time.Time) error {
+	r.mu.Lock()
+	broke, at := r.broke[c], r.soundAt[c]
+	r.mu.Unlock()
+	if broke != nil || !at.Before(since) {
+		return broke
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTime)
 	defer cancel()
-	return g.cluster.Await(ctx)
+	at = time.Now()
+	if err := c.Await(ctx); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.soundAt[c].Before(at) {
+		r.soundAt[c] = at
+	}
+	return nil
 }
 
 // value asks the service what is there, of locks that are judged by that.

@@ -111,7 +111,7 @@ func (r *run) write(c *Cell, o *Observation) string {
 	}
 	base := filepath.Join(r.o.CounterDir, strings.ReplaceAll(c.Name(), "/", "_"))
 	if err := os.WriteFile(base+".txt", []byte(r.text(c, o)), 0o644); err != nil {
-		r.log(fmt.Sprintf("write a timeline: %v", err))
+		r.tell(fmt.Sprintf("write a timeline: %v", err))
 		return ""
 	}
 	if o.Linear == linear.No {
@@ -120,7 +120,7 @@ func (r *run) write(c *Cell, o *Observation) string {
 			err = errors.Join(o.picture.HTML(f), f.Close())
 		}
 		if err != nil {
-			r.log(fmt.Sprintf("write Porcupine's picture: %v", err))
+			r.tell(fmt.Sprintf("write Porcupine's picture: %v", err))
 		}
 	}
 	return base + ".txt"

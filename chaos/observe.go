@@ -272,7 +272,7 @@ func (p *Play) moments(o *Observation, all []*grant) {
 			next = g
 		}
 	}
-	if next != nil && holder != nil && len(holder.until) > 0 && (holder.left == 0 || holder.left >= next.at || holder.who.ended != 0) {
+	if next != nil && holder != nil && p.fault.Shape != ShapeUnlock && len(holder.until) > 0 && (holder.left == 0 || holder.left >= next.at || holder.who.ended != 0) {
 		if d := time.Duration(next.at - holder.until[len(holder.until)-1].until); d >= 0 {
 			o.Past = &d
 		}

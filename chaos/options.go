@@ -3,9 +3,11 @@ package chaos
 import (
 	"context"
 	"os/exec"
+	"runtime"
 	"time"
 
 	"lockbench/backends"
+	"lockbench/lock"
 	"lockbench/results"
 )
 
@@ -28,7 +30,7 @@ type Options struct {
 	Controls []*Cell // the harness's own checks; see Controls
 	Rounds   int     // probative ones a cell; >= 1
 	Seed     uint64
-	Parallel int           // rounds at a time, each of three client processes; >= 1
+	Parallel int           // rounds at a time, each of three client processes, one of Redlock counting for each server; >= 1
 	Clusters int           // clusters at a time; >= 1
 	TTL      time.Duration // of all leases; 0: the service's usual one
 	// Set are parameters of faults: fault -> name -> value.
@@ -60,9 +62,25 @@ type Options struct {
 // Defaults of a run.
 const (
 	DefaultRounds   = 10
-	DefaultParallel = 24
 	DefaultClusters = 4
+	// A round costs some 0.4 s of processor within two seconds, in its clients, its proxies and its server.
+	parallelPerCPU, maxParallel = 6, 24
 )
+
+// DefaultParallel is how many rounds run at a time on this machine: so many that they hardly wait for a processor. More
+// are faster until requests time out; clients then connect anew, which costs more than the requests.
+func DefaultParallel() int { return min(maxParallel, parallelPerCPU*runtime.NumCPU()) }
+
+// weight is what a round of the cell counts for: in majorities of independent servers each request goes to all of them.
+func (c *Cell) weight() int64 {
+	if c.Topology.Service == lock.ServiceRedlock {
+		return int64(c.Topology.Nodes)
+	}
+	return 1
+}
+
+// weigh is what a round of the cell counts for in this run: at most the whole budget, so that it can run at all.
+func (r *run) weigh(c *Cell) int64 { return min(c.weight(), int64(r.o.Parallel)) }
 
 // ttls are the usual TTLs of leases by service: those of CHAOS.md, short enough that a round takes seconds.
 var ttls = map[string]time.Duration{"redis": time.Second, "redlock": time.Second, "etcd": 2 * time.Second, "zookeeper": 2 * time.Second,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
@@ -221,6 +222,9 @@ func (p *Party) awaitState(ctx context.Context, ok func(byte) bool) (string, err
 		s, err := processState(p.proc.pid)
 		if err == nil && ok(s) {
 			return fmt.Sprintf("process %d is in state %c", p.proc.pid, s), nil
+		}
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // it has ended: nothing will change
+			return "", err
 		}
 		select {
 		case <-ctx.Done():

@@ -154,7 +154,7 @@ func (o *Options) Estimate() time.Duration {
 			servers[key] = max(servers[key], clusterOverhead+n*(serverOverhead+t.Hold+t.TTL))
 		default:
 			t := TimesOf(c.Topology.Service, o.TTL, 0, c.Fault)
-			clients += n * (roundOverhead + t.Hold)
+			clients += n * time.Duration(c.weight()) * (roundOverhead + t.Hold)
 		}
 	}
 	var serial, longest time.Duration

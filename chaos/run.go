@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -31,16 +32,18 @@ type run struct {
 	arena   *claims.Arena
 	witness *witness.Server
 	slots   atomic.Int64
-	budget  *semaphore.Weighted // rounds at a time
+	budget  *semaphore.Weighted // rounds of faults on clients at a time
 	up      *semaphore.Weighted // clusters at a time
 	opening sync.Mutex          // one comes up at a time: servers that start side by side on few processors time out
 
 	mu      sync.Mutex
 	cells   map[*Cell]*tally
 	broke   map[*backends.Cluster]error
+	soundAt map[*backends.Cluster]time.Time // when the last look at it began that found it healthy
 	done    int
 	total   int
 	results map[*Cell]results.ChaosVerdict
+	trust   trust
 }
 
 // tally is what has been seen of a cell.
@@ -54,13 +57,16 @@ type tally struct {
 // Run runs the cells and returns their verdicts, in the order of the cells. When ctx ends it returns what
 // there is, and ctx's error.
 func Run(ctx context.Context, o Options) ([]results.ChaosVerdict, error) {
-	r := &run{o: o, id: o.RunID, cells: map[*Cell]*tally{}, results: map[*Cell]results.ChaosVerdict{}, broke: map[*backends.Cluster]error{},
+	r := &run{o: o, id: o.RunID, cells: map[*Cell]*tally{}, results: map[*Cell]results.ChaosVerdict{}, broke: map[*backends.Cluster]error{}, soundAt: map[*backends.Cluster]time.Time{},
 		budget: semaphore.NewWeighted(int64(o.Parallel)), up: semaphore.NewWeighted(int64(o.Clusters))}
 	r.o.Cells = slices.Clone(o.Cells)
 	if slices.ContainsFunc(o.Cells, func(c *Cell) bool { return c.Skip == "" && c.Fault.On != OnProcess }) {
 		r.o.Cells = append(slices.Clone(o.Controls), o.Cells...)
 	}
 	for _, c := range r.o.Cells {
+		if c.Control {
+			r.trust.open++
+		}
 		r.cells[c] = &tally{}
 		if c.Skip == "" {
 			r.total += o.RoundsOf(c)
@@ -70,6 +76,7 @@ func Run(ctx context.Context, o Options) ([]results.ChaosVerdict, error) {
 		return nil, errors.Join(err, r.close())
 	}
 	err := r.all(ctx)
+	r.distrust()
 	err = errors.Join(err, r.close())
 	out := make([]results.ChaosVerdict, 0, len(r.o.Cells))
 	for _, c := range r.o.Cells {
@@ -151,8 +158,11 @@ func (r *run) set(c *Cell) map[string]float64 {
 func (r *run) broken(c *backends.Cluster, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.broke[c] != nil {
+		return
+	}
 	r.broke[c] = err
-	r.log(fmt.Sprintf("%s is not healthy any more: %v", c.Facts().Topology, err))
+	r.tell(fmt.Sprintf("%s is not healthy any more: %v", c.Facts().Topology, err))
 }
 
 func (r *run) isBroken(c *backends.Cluster) error {
@@ -161,10 +171,17 @@ func (r *run) isBroken(c *backends.Cluster) error {
 	return r.broke[c]
 }
 
-func (r *run) log(line string) {
+// tell passes a line on. r.mu is held.
+func (r *run) tell(line string) {
 	if r.o.Log != nil {
 		r.o.Log(line)
 	}
+}
+
+func (r *run) log(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tell(line)
 }
 
 // all runs everything: cells on clients share a cluster a topology, faults on servers get one each.
@@ -263,11 +280,12 @@ func (r *run) onClients(ctx context.Context, topology string, cells []*Cell) {
 	var wg sync.WaitGroup
 	var begin func(u unit)
 	begin = func(u unit) {
-		if r.budget.Acquire(ctx, 1) != nil {
+		weight := r.weigh(u.cell)
+		if r.budget.Acquire(ctx, weight) != nil {
 			return
 		}
 		wg.Go(func() {
-			defer r.budget.Release(1)
+			defer r.budget.Release(weight)
 			g := r.newGroup([]*Cell{u.cell}, cluster, u.round)
 			obs := g.do(ctx)
 			if ctx.Err() != nil {
@@ -346,7 +364,8 @@ func event(c *Cell, o Observation) results.Event {
 		EndNS: max(j.RecoveredNS, j.FeltNS), Text: text}
 }
 
-// onServers runs the injections of one fault on servers, one after the other, each seen by all of its cells.
+// onServers runs the injections of one fault on servers, one after the other, each seen by all of its cells. Their number at a
+// time is that of clusters: most of such a round is waiting for servers.
 func (r *run) onServers(ctx context.Context, topology string, clock bool, cells []*Cell) {
 	if r.up.Acquire(ctx, 1) != nil {
 		return
@@ -364,14 +383,12 @@ func (r *run) onServers(ctx context.Context, topology string, clock bool, cells 
 		limit = max(limit, most(r.o.RoundsOf(c)))
 	}
 	for round := 0; len(rest) > 0 && round < limit; round++ {
-		weight := min(int64(len(rest)), int64(r.o.Parallel))
-		if r.budget.Acquire(ctx, weight) != nil {
+		if ctx.Err() != nil {
 			return
 		}
 		g := r.newGroup(rest, cluster, round)
 		times = g.times
 		obs := g.do(ctx)
-		r.budget.Release(weight)
 		if ctx.Err() != nil {
 			return
 		}
@@ -441,14 +458,6 @@ func (r *run) finish(c *Cell, facts backends.Facts, t Times) {
 	defer r.mu.Unlock()
 	v := r.verdict(c, r.cells[c].rounds, facts, t)
 	r.publish(c, v)
-}
-
-// publish notes a verdict and tells of it. r.mu is held.
-func (r *run) publish(c *Cell, v results.ChaosVerdict) {
-	r.results[c] = v
-	if r.o.Verdict != nil {
-		r.o.Verdict(v)
-	}
 }
 
 // inProcessAtOnce is how many children with in-process locks run at a time: their waiters may spin.

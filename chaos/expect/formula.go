@@ -24,6 +24,7 @@ var vars = []Var{
 	{"election", "the longest time without a leader after the old one is gone"},
 	{"detection", "the time after which the others have replaced a primary that does not answer"},
 	{"jump", "how far the server's clock is shifted"},
+	{"exec", "what a command that is to run in a container takes to run there"},
 }
 
 // Vars returns the names that formulas may have.

@@ -20,6 +20,8 @@ const (
 	boundRestart = 3 * time.Second
 	// boundRelease is what the holder takes to notice that the fault has ended, to write, and to release.
 	boundRelease = time.Second
+	// boundExec is what docker exec takes until its command has run.
+	boundExec = 500 * time.Millisecond
 )
 
 // chaosExpectations are those of chaos/expect.yaml.
@@ -64,6 +66,6 @@ func boundValues(t chaos.Times, params map[string]float64) map[string]time.Durat
 		"T": t.TTL, "tick": t.Tick, "poll": chaos.PollMax,
 		"pause": ms("pause_ms", t.Hold) + boundRelease, "heal": ms("cut_ms", ms("down_ms", t.Hold)) + boundRelease,
 		"restart": boundRestart, "election": boundElection, "detection": boundDetection,
-		"jump": ms("jump_ms", t.TTL),
+		"jump": ms("jump_ms", t.TTL), "exec": boundExec,
 	}
 }

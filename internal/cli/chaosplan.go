@@ -141,6 +141,9 @@ func (a *app) chaosPlan(f *chaosFlags) (*chaosPlan, error) {
 	p.options.Cells = chaos.Cells(chaos.Choice{Locks: locks, Faults: faults, Policies: policies, Given: p.urls,
 		Topologies: func(service string) []string {
 			var out []string
+			if len(p.urls) > 0 && p.urls[service] == "" && !f.has("lock") && !f.has("topology") {
+				return nil // only the servers that were given
+			}
 			for _, t := range topologies {
 				top, err := backends.TopologyNamed(t)
 				if err == nil && top.Service == service && (named || contains(chaosTopologies[service], t)) {

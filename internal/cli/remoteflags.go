@@ -22,7 +22,7 @@ type remoteFlags struct {
 
 const (
 	hintBackend = "for instance --backend redis=redis://127.0.0.1:6379, or --backend redis=tc for a container"
-	hintImage   = "for instance --image redis=redis:8.2; images: redis, etcd, zookeeper, postgres"
+	hintImage   = "for instance --image redis=redis:8.2; images: redis, etcd, zookeeper, postgres, tools"
 )
 
 // addRemote adds the flags to those of a spec.

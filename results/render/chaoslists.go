@@ -138,7 +138,7 @@ func chaosDiffering(c *results.ChaosReport) chaosList {
 
 func chaosLate(c *results.ChaosReport) chaosList {
 	names := namesOf(c)
-	l := chaosList{title: "Recovered later than theory allows"}
+	l := chaosList{title: "Recovered later than theory allows, by more than a tenth and 0.1 s"}
 	for _, v := range c.Late() {
 		text := fmt.Sprintf("%s: longest %s, median %s, bound %s", names.cell(v), millis(v.Recovery.Max), millis(v.Recovery.P50), millis(*v.BoundMS))
 		if v.BoundText != "" {
