@@ -25,12 +25,15 @@ var faultCancelAcquire = Fault{
 				return err
 			},
 			Felt: func(ctx context.Context) (string, error) {
-				e, err := s.Play().Holder.awaitOf(ctx, 0, actor.EvRefused, actor.EvGranted)
+				e, err := s.Play().Holder.awaitOf(ctx, 0, actor.EvRefused, actor.EvGranted, actor.EvUpdated)
 				if err != nil {
 					return "", err
 				}
-				if e.Ev == actor.EvGranted {
+				switch e.Ev {
+				case actor.EvGranted:
 					return "the acquisition returned the lock all the same", nil
+				case actor.EvUpdated:
+					return "the update returned: " + words(e), nil
 				}
 				return "the acquisition returned: " + words(e), nil
 			},

@@ -47,10 +47,10 @@ var faultHolderSlow = Fault{
 					if sleep(ctx, 2*time.Millisecond) == nil {
 						continue
 					}
-					if s.Play().Cell.Lock.Remote.Expires {
+					if r := s.Play().Cell.Lock.Remote; r.Expires && r.Renews {
 						return "", errors.New("the holder sent nothing")
 					}
-					return fmt.Sprintf("the proxies delay by %v to %v; a session that does not expire sends nothing", st.Latency, st.Latency+st.Jitter), nil
+					return fmt.Sprintf("the proxies delay by %v to %v; who renews nothing sends nothing", st.Latency, st.Latency+st.Jitter), nil
 				}
 			},
 			Recover: heal,

@@ -30,7 +30,9 @@ type Options struct {
 	Controls []*Cell // the harness's own checks; see Controls
 	Rounds   int     // probative ones a cell; >= 1
 	Seed     uint64
-	Parallel int           // rounds at a time, each of three client processes, one of Redlock counting for each server; >= 1
+	// Parallel is how many rounds of faults on clients run at a time, each of three client processes; one of Redlock counts
+	// for each server, and one that lasts longer than those of Redis for less; >= 1.
+	Parallel int
 	Clusters int           // clusters at a time; >= 1
 	TTL      time.Duration // of all leases; 0: the service's usual one
 	// Set are parameters of faults: fault -> name -> value.
@@ -71,16 +73,26 @@ const (
 // are faster until requests time out; clients then connect anew, which costs more than the requests.
 func DefaultParallel() int { return min(maxParallel, parallelPerCPU*runtime.NumCPU()) }
 
-// weight is what a round of the cell counts for: in majorities of independent servers each request goes to all of them.
-func (c *Cell) weight() int64 {
+// The budget of rounds at a time is in eighths of a round that lasts as long as one of Redis.
+const (
+	eighths    = 8
+	usualRound = roundOverhead + 2*time.Second
+)
+
+// weigh is what a round of the cell counts for in this run. One that lasts longer costs no more, most of it is
+// waiting, so it counts for less of each second. In majorities of independent servers each request goes to all of them.
+// Never more than the whole budget, so that any round can run at all.
+func (o *Options) weigh(c *Cell) int64 {
+	t := TimesOf(c.Topology.Service, o.TTL, 0, c.Fault)
+	w := int64(eighths * usualRound / max(usualRound, roundOverhead+t.Hold))
 	if c.Topology.Service == lock.ServiceRedlock {
-		return int64(c.Topology.Nodes)
+		w *= int64(c.Topology.Nodes)
 	}
-	return 1
+	return min(max(w, 1), o.budget())
 }
 
-// weigh is what a round of the cell counts for in this run: at most the whole budget, so that it can run at all.
-func (r *run) weigh(c *Cell) int64 { return min(c.weight(), int64(r.o.Parallel)) }
+// budget is what rounds of faults on clients may weigh together at a time.
+func (o *Options) budget() int64 { return eighths * int64(o.Parallel) }
 
 // ttls are the usual TTLs of leases by service: those of CHAOS.md, short enough that a round takes seconds.
 var ttls = map[string]time.Duration{"redis": time.Second, "redlock": time.Second, "etcd": 2 * time.Second, "zookeeper": 2 * time.Second,

@@ -154,7 +154,7 @@ func (o *Options) Estimate() time.Duration {
 			servers[key] = max(servers[key], clusterOverhead+n*(serverOverhead+t.Hold+t.TTL))
 		default:
 			t := TimesOf(c.Topology.Service, o.TTL, 0, c.Fault)
-			clients += n * time.Duration(c.weight()) * (roundOverhead + t.Hold)
+			clients += n * time.Duration(o.weigh(c)) * (roundOverhead + t.Hold)
 		}
 	}
 	var serial, longest time.Duration
@@ -163,7 +163,7 @@ func (o *Options) Estimate() time.Duration {
 		longest = max(longest, d)
 	}
 	side := max(serial/time.Duration(o.Clusters), longest)
-	return max(clients/time.Duration(o.Parallel), side, inproc) + clusterOverhead
+	return max(clients/time.Duration(o.budget()), side, inproc) + clusterOverhead
 }
 
 func contains(list []string, s string) bool {

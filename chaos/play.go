@@ -405,13 +405,24 @@ func (p *Play) danger(ctx context.Context, a int, after int64) error {
 // errStuck is a round in which nobody got in though the fault had ended and the holder had left.
 var errStuck = errors.New("nobody got in, long after the fault had ended and the holder had left")
 
-// stuckTime is how long after that, beside three TTLs: longer than servers in containers take to be there again.
-const stuckTime = 20 * time.Second
+// stuckTime is how long after that, beside three TTLs; where servers were hit, longer than they take to be there again
+// in their containers.
+const (
+	stuckTime        = 4 * time.Second
+	stuckTimeServers = 20 * time.Second
+)
+
+// dismiss lets whoever waits leave as soon as it has been granted the lock and done its work.
+func (p *Play) dismiss() { p.left.Do(func() { close(p.leave) }) }
 
 // drain lets everybody out, and waits until they are.
 func (p *Play) drain(ctx context.Context) error {
-	p.left.Do(func() { close(p.leave) })
-	ctx, cancel := context.WithTimeoutCause(ctx, stuckTime+3*(p.times.TTL+p.times.Tick), errStuck)
+	p.dismiss()
+	stuck := stuckTime
+	if p.fault.On == OnServers {
+		stuck = stuckTimeServers
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, stuck+3*(p.times.TTL+p.times.Tick), errStuck)
 	defer cancel()
 	done := make(chan struct{})
 	go func() { p.wg.Wait(); close(done) }()

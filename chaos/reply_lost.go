@@ -15,7 +15,9 @@ var faultReplyLost = Fault{
 		n := 0
 		return Steps{
 			Inject: func(context.Context) error {
-				n = s.Play().Holder.Net.LoseReplies()
+				net := s.Play().Holder.Net
+				n = net.LoseReplies()
+				net.Heal() // what is asked over the next connection is answered
 				return nil
 			},
 			Felt: func(context.Context) (string, error) {

@@ -58,7 +58,7 @@ type tally struct {
 // there is, and ctx's error.
 func Run(ctx context.Context, o Options) ([]results.ChaosVerdict, error) {
 	r := &run{o: o, id: o.RunID, cells: map[*Cell]*tally{}, results: map[*Cell]results.ChaosVerdict{}, broke: map[*backends.Cluster]error{}, soundAt: map[*backends.Cluster]time.Time{},
-		budget: semaphore.NewWeighted(int64(o.Parallel)), up: semaphore.NewWeighted(int64(o.Clusters))}
+		budget: semaphore.NewWeighted(o.budget()), up: semaphore.NewWeighted(int64(o.Clusters))}
 	r.o.Cells = slices.Clone(o.Cells)
 	if slices.ContainsFunc(o.Cells, func(c *Cell) bool { return c.Skip == "" && c.Fault.On != OnProcess }) {
 		r.o.Cells = append(slices.Clone(o.Controls), o.Cells...)
@@ -280,7 +280,7 @@ func (r *run) onClients(ctx context.Context, topology string, cells []*Cell) {
 	var wg sync.WaitGroup
 	var begin func(u unit)
 	begin = func(u unit) {
-		weight := r.weigh(u.cell)
+		weight := r.o.weigh(u.cell)
 		if r.budget.Acquire(ctx, weight) != nil {
 			return
 		}

@@ -173,7 +173,10 @@ var scriptAcquire = script{
 		return p.line(ctx)
 	},
 	open: func(ctx context.Context, p *Play, watch time.Duration) error {
-		octx, cancel := context.WithTimeout(ctx, 4*answerTime)
+		// Whoever gets in before the holder does leaves after its work: one that stayed would keep the holder out, and
+		// outlive a lease that nobody renews, which is not what the fault has done.
+		p.dismiss()
+		octx, cancel := context.WithTimeout(ctx, answerTime+3*(p.times.TTL+p.times.Tick))
 		defer cancel()
 		e, err := p.Holder.awaitOf(octx, 0, actor.EvEntered, actor.EvRefused)
 		if err != nil {

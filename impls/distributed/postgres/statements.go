@@ -55,7 +55,9 @@ func statementsFor(table string) tableStatements {
 		add:      of("add", "UPDATE TABLE SET value = value + $2::int8 WHERE key = $1::text RETURNING 1"),
 		upsert: of("upsert", "INSERT INTO TABLE AS t (key, value) VALUES ($1::text, $2::int8)"+
 			" ON CONFLICT (key) DO UPDATE SET value = t.value + excluded.value RETURNING 1"),
-		ensure: of("ensure", "INSERT INTO TABLE (key) VALUES ($1::text) ON CONFLICT (key) DO NOTHING"),
+		// A row that is there must not be run into: even ON CONFLICT DO NOTHING waits for a transaction that updates it.
+		ensure: of("ensure", "INSERT INTO TABLE (key) SELECT $1::text WHERE NOT EXISTS (SELECT 1 FROM TABLE WHERE key = $1::text)"+
+			" ON CONFLICT (key) DO NOTHING"),
 		value:  of("value", "SELECT value FROM TABLE WHERE key = $1::text"),
 		read:   of("read", "SELECT value, version FROM TABLE WHERE key = $1::text"),
 		whose: of("whose", "SELECT CASE WHEN version - $2::int8 BETWEEN 1 AND 32"+

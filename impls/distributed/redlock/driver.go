@@ -145,6 +145,8 @@ func (d *driver) try(ctx context.Context, key string, ttl time.Duration) (*lease
 	switch {
 	case left >= d.quorum && ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: the caller left while the attempt was undone: %w", lock.ErrUnknown, ctx.Err())
+	case left >= d.quorum && v.err == nil: // all had granted it, too late, and then did not answer
+		return nil, fmt.Errorf("%w: %d servers may hold the lock and cannot be asked", lock.ErrUnknown, left)
 	case left >= d.quorum:
 		return nil, fmt.Errorf("%w: %d servers may hold the lock and cannot be asked: %w", lock.ErrUnknown, left, v.err)
 	case v.yes >= d.quorum:
