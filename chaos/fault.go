@@ -76,6 +76,8 @@ type Fault struct {
 	Inner bool
 	// TTL is that of the leases if the service's usual one is shorter; 0: it is not.
 	TTL time.Duration
+	// TTLOf are the services that TTL is for; none: all.
+	TTLOf []string
 	// Clock: the servers' clocks must be such that they can be shifted.
 	Clock bool
 	// Reach changes where a party finds its servers; nil: nothing.

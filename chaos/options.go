@@ -112,7 +112,10 @@ func TimesOf(service string, asked, least time.Duration, f Fault) Times {
 	if asked > 0 {
 		t.TTL = asked
 	}
-	t.TTL = max(t.TTL, least, f.TTL)
+	t.TTL = max(t.TTL, least)
+	if len(f.TTLOf) == 0 || contains(f.TTLOf, service) {
+		t.TTL = max(t.TTL, f.TTL)
+	}
 	t.Hold = t.TTL + t.Tick + time.Second
 	if service == "postgres" {
 		t.Hold = max(holdPostgres, t.Hold)

@@ -62,7 +62,8 @@ type Play struct {
 	minority *backends.Node // the server that the holder is attached to; nil: any
 
 	waiters []*waiter
-	leave   chan struct{} // closed when waiters that are inside may release
+	leave   chan struct{}  // closed when waiters that are inside may release
+	updates map[*Party]int // of locks that are none: the command that a party is at
 	left    sync.Once
 	wg      sync.WaitGroup
 	entered chan *waiter // a waiter is inside and has read the stores
@@ -414,6 +415,13 @@ const (
 
 // dismiss lets whoever waits leave as soon as it has been granted the lock and done its work.
 func (p *Play) dismiss() { p.left.Do(func() { close(p.leave) }) }
+
+// nobody reports whether no waiter has got in yet.
+func (p *Play) nobody() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.first == nil
+}
 
 // drain lets everybody out, and waits until they are.
 func (p *Play) drain(ctx context.Context) error {

@@ -125,26 +125,36 @@ var scriptUnlock = script{
 		if err := p.hold(ctx, 0); err != nil {
 			return err
 		}
-		if _, err := p.Holder.send(actor.Command{Do: actor.DoFinish, Actor: 0}); err != nil {
+		finish := func() error {
+			_, err := p.Holder.send(actor.Command{Do: actor.DoFinish, Actor: 0})
 			return err
 		}
-		if err := p.queue(ctx, p.Holder, 1); err != nil {
+		if !p.Cell.Lock.Remote.Expires {
+			// It does not end by itself: a release too many is as late. The holder is inside until it releases, so that
+			// whoever is let in before, as by a session that both share, is let in beside it.
+			if err := p.queue(ctx, p.Holder, 1); err != nil {
+				return err
+			}
+			if _, err := p.somebody(ctx, settleTime); err != nil {
+				return err
+			}
+			if err := errors.Join(finish(), p.release(ctx, p.Holder, 0)); err != nil {
+				return err
+			}
+		} else if err := errors.Join(finish(), p.queue(ctx, p.Holder, 1)); err != nil {
 			return err
 		}
 		w, err := p.somebody(ctx, p.times.TTL+p.times.Tick+settleTime)
+		if err == nil && w == nil { // nor does this one, though it might
+			if err = p.release(ctx, p.Holder, 0); err == nil {
+				w, err = p.somebody(ctx, 2*answerTime)
+			}
+		}
+		if err == nil && w == nil {
+			err = errors.New("nobody got in when the holder had released")
+		}
 		if err != nil {
 			return err
-		}
-		if w == nil { // it does not end by itself: a release too many is as late
-			if err := p.release(ctx, p.Holder, 0); err != nil {
-				return err
-			}
-			if w, err = p.somebody(ctx, 2*answerTime); err == nil && w == nil {
-				err = errors.New("nobody got in when the holder had released")
-			}
-			if err != nil {
-				return err
-			}
 		}
 		return p.line(ctx)
 	},
@@ -179,6 +189,9 @@ var scriptAcquire = script{
 		octx, cancel := context.WithTimeout(ctx, answerTime+3*(p.times.TTL+p.times.Tick))
 		defer cancel()
 		e, err := p.Holder.awaitOf(octx, 0, actor.EvEntered, actor.EvRefused)
+		if err != nil && octx.Err() != nil && ctx.Err() == nil && p.nobody() {
+			return errStuck // its own request keeps it, and all others, out
+		}
 		if err != nil {
 			return err
 		}
@@ -243,7 +256,7 @@ var scriptUpdate = script{
 		ctx, cancel := context.WithTimeout(ctx, 6*answerTime)
 		defer cancel()
 		for _, who := range p.parties() {
-			if _, err := who.awaitOf(ctx, 0, actor.EvUpdated); err != nil && !errors.Is(err, errGone) {
+			if err := p.updated(ctx, who); err != nil && !errors.Is(err, errGone) {
 				return err
 			}
 		}
@@ -253,6 +266,24 @@ var scriptUpdate = script{
 
 // update has a party update once.
 func (p *Play) update(who *Party, point string) error {
-	_, err := who.send(actor.Command{Do: actor.DoUpdate, Key: p.key(), Slot: p.slot, Worker: who.Worker(0), Point: point, LimitNS: int64(waitTime)})
+	id, err := who.send(actor.Command{Do: actor.DoUpdate, Key: p.key(), Slot: p.slot, Worker: who.Worker(0), Point: point, LimitNS: int64(waitTime)})
+	if p.updates == nil {
+		p.updates = map[*Party]int{}
+	}
+	p.updates[who] = id
 	return err
+}
+
+// updated waits until a party's update has come to its end. One that could not even begin, because its servers were not there, is
+// begun again, as users do.
+func (p *Play) updated(ctx context.Context, who *Party) error {
+	for {
+		e, err := who.awaitID(ctx, p.updates[who], actor.EvUpdated, actor.EvFailed)
+		if err != nil || e.Ev == actor.EvUpdated {
+			return err
+		}
+		if err := errors.Join(sleep(ctx, askAgain), p.update(who, "")); err != nil {
+			return err
+		}
+	}
 }

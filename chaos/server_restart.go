@@ -6,9 +6,11 @@ import (
 	"time"
 )
 
-// faultServerRestart kills one server and starts it again at once, with what it had on disk.
+// faultServerRestart kills one server and starts it again at once, with what it had on disk. Leases are longer here, as in
+// server-restart-empty: a server that is back after they have ended is the one of server-kill.
 var faultServerRestart = Fault{
 	Name: ServerRestart, Doc: "a server is killed and started again at once, with its data", On: OnServers, Shape: ShapeHold,
+	TTL: 9 * time.Second,
 	Skip: func(s Subject) string {
 		if r := servers(s); r != "" {
 			return r
