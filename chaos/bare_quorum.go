@@ -17,6 +17,9 @@ var faultBareQuorum = Fault{
 		if s.Service != lock.ServiceRedlock || s.Nodes < 3 {
 			return "needs a majority of independent servers"
 		}
+		if s.Lock.Remote != nil && s.Lock.Remote.Peer != "" {
+			return "the library gets no lock while a server is silent, since it waits for the answers of all: it never holds a bare majority here"
+		}
 		return servers(s)
 	},
 	Watch: func(*Stage) time.Duration { return settleTime },

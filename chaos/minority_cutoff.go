@@ -56,7 +56,7 @@ var faultMinorityCutoff = Fault{
 						if p.Holder == nil || p.Holder.Net == nil {
 							continue
 						}
-						if err := p.Holder.Net.AwaitHeld(ctx); err != nil {
+						if err := ping(ctx, p.Holder); err != nil { // who renews nothing sends nothing
 							return "", err
 						}
 					}

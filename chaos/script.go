@@ -53,6 +53,9 @@ var scriptHold = script{
 		if n := len(p.Holder.pause); n > 0 && p.Holder.pause[n-1].To == 0 {
 			return nil // it stands still: its chance comes
 		}
+		if p.Holder.Gone() { // it does no harm; whoever stayed might outlive a lease that nobody renews
+			p.dismiss()
+		}
 		return p.danger(ctx, 0, w.entered.AtNS)
 	},
 	close: func(ctx context.Context, p *Play) error {
