@@ -58,8 +58,8 @@ func statementsFor(table string) tableStatements {
 		// A row that is there must not be run into: even ON CONFLICT DO NOTHING waits for a transaction that updates it.
 		ensure: of("ensure", "INSERT INTO TABLE (key) SELECT $1::text WHERE NOT EXISTS (SELECT 1 FROM TABLE WHERE key = $1::text)"+
 			" ON CONFLICT (key) DO NOTHING"),
-		value:  of("value", "SELECT value FROM TABLE WHERE key = $1::text"),
-		read:   of("read", "SELECT value, version FROM TABLE WHERE key = $1::text"),
+		value: of("value", "SELECT value FROM TABLE WHERE key = $1::text"),
+		read:  of("read", "SELECT value, version FROM TABLE WHERE key = $1::text"),
 		whose: of("whose", "SELECT CASE WHEN version - $2::int8 BETWEEN 1 AND 32"+
 			" THEN recent[(version - $2::int8)::int] ELSE 0 END FROM TABLE WHERE key = $1::text"),
 		write: of("write", "UPDATE TABLE SET value = $3::int8, version = version + 1,"+
