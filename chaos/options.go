@@ -33,7 +33,7 @@ type Options struct {
 	// Parallel is how many rounds of faults on clients run at a time, each of three client processes; one of Redlock counts
 	// for each server, and one that lasts longer than those of Redis for less; >= 1.
 	Parallel int
-	Clusters int           // clusters at a time; >= 1
+	Clusters int           // clusters at a time, one of ZooKeeper counting for each server; >= 1
 	TTL      time.Duration // of all leases; 0: the service's usual one
 	// Set are parameters of faults: fault -> name -> value.
 	Set map[string]map[string]float64
@@ -89,6 +89,16 @@ func (o *Options) weigh(c *Cell) int64 {
 		w *= int64(c.Topology.Nodes)
 	}
 	return min(max(w, 1), o.budget())
+}
+
+// heft is what a cluster of the topology counts for among those at a time: of ZooKeeper each server does, which is a virtual
+// machine that takes seconds of a processor to start, while others want to answer in time.
+func (o *Options) heft(topology string) int64 {
+	t, err := backends.TopologyNamed(topology)
+	if err != nil || t.Service != lock.ServiceZooKeeper {
+		return 1
+	}
+	return int64(min(t.Nodes, o.Clusters))
 }
 
 // budget is what rounds of faults on clients may weigh together at a time.

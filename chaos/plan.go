@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"lockbench/backends"
@@ -158,8 +159,9 @@ func (o *Options) Estimate() time.Duration {
 		}
 	}
 	var serial, longest time.Duration
-	for _, d := range servers {
-		serial += d
+	for key, d := range servers {
+		topology, _, _ := strings.Cut(key, "/")
+		serial += d * time.Duration(o.heft(topology))
 		longest = max(longest, d)
 	}
 	side := max(serial/time.Duration(o.Clusters), longest)

@@ -255,10 +255,11 @@ func (r *run) open(ctx context.Context, topology string, clock bool, cells []*Ce
 // onClients runs the rounds of faults on clients, side by side on one cluster.
 func (r *run) onClients(ctx context.Context, topology string, cells []*Cell) {
 	if topology != "loopback" { // which costs nothing
-		if r.up.Acquire(ctx, 1) != nil {
+		heft := r.o.heft(topology)
+		if r.up.Acquire(ctx, heft) != nil {
 			return
 		}
-		defer r.up.Release(1)
+		defer r.up.Release(heft)
 	}
 	cluster := r.open(ctx, topology, false, cells)
 	if cluster == nil {
@@ -367,10 +368,11 @@ func event(c *Cell, o Observation) results.Event {
 // onServers runs the injections of one fault on servers, one after the other, each seen by all of its cells. Their number at a
 // time is that of clusters: most of such a round is waiting for servers.
 func (r *run) onServers(ctx context.Context, topology string, clock bool, cells []*Cell) {
-	if r.up.Acquire(ctx, 1) != nil {
+	heft := r.o.heft(topology)
+	if r.up.Acquire(ctx, heft) != nil {
 		return
 	}
-	defer r.up.Release(1)
+	defer r.up.Release(heft)
 	cluster := r.open(ctx, topology, clock, cells)
 	if cluster == nil {
 		return

@@ -51,7 +51,7 @@ func (a *app) addChaosFlags(cmd *cobra.Command) *chaosFlags {
 	fs.IntVar(&f.rounds, "rounds", chaos.DefaultRounds, "rounds that must count, a cell; 10 good ones leave at most 26 % of bad ones, 59 at most 5 %")
 	fs.Uint64Var(&f.seed, "seed", 1, "of all random choices: when a fault comes, which server it hits")
 	fs.IntVar(&f.parallel, "parallel", chaos.DefaultParallel(), "rounds at a time, each of three client processes, of Redlock one for each server; 6 a processor, at most 24, unless given")
-	fs.IntVar(&f.clusters, "clusters", chaos.DefaultClusters, "clusters at a time")
+	fs.IntVar(&f.clusters, "clusters", chaos.DefaultClusters, "clusters at a time, of ZooKeeper one for each server")
 	fs.DurationVar(&f.ttl, "ttl", 0, "TTL of leases (default: Redis and Redlock 1s, etcd and ZooKeeper 2s)")
 	fs.StringArrayVar(&f.set, "set", nil, "FAULT.PARAMETER=NUMBER, for instance holder-pause.pause_ms=5000; may be repeated")
 	fs.StringArrayVar(&f.given, "backend", nil, "SERVICE=URL of a server of your own, which gets faults on clients only; may be repeated")
