@@ -12,7 +12,7 @@ import (
 // data: with the rest it makes another majority.
 var faultBareQuorum = Fault{
 	Name: BareQuorum, Doc: "the holder has a bare majority, and one server of it comes back without its data", On: OnServers, Shape: ShapeHold,
-	Fresh: true, Proxied: true, TTL: 4 * time.Second,
+	Fresh: true, Proxied: true, TTL: 4 * time.Second, Brief: true,
 	Skip: func(s Subject) string {
 		if s.Service != lock.ServiceRedlock || s.Nodes < 3 {
 			return "needs a majority of independent servers"

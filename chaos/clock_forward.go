@@ -12,7 +12,7 @@ import (
 // faultClockForward lets the servers' clock jump: leases that end by the wall clock are over at once.
 var faultClockForward = Fault{
 	Name: ClockForward, Doc: "a server's clock jumps forward by more than the TTL", On: OnServers, Shape: ShapeHold, Fresh: true, Clock: true,
-	TTL:  2 * time.Second,
+	TTL: 2 * time.Second, Brief: true,
 	Skip: shiftable,
 	Params: []Param{
 		{Name: "jump_ms", Doc: "how far; by default twice the TTL", Min: 1, Max: 1e9},

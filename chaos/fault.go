@@ -76,6 +76,8 @@ type Fault struct {
 	Inner bool
 	// TTL is that of the leases if the service's usual one is shorter; 0: it is not.
 	TTL time.Duration
+	// Brief: the round does not last as long as leases do, because the fault is over when it has been felt.
+	Brief bool
 	// TTLOf are the services that TTL is for; none: all.
 	TTLOf []string
 	// Clock: the servers' clocks must be such that they can be shifted.

@@ -133,6 +133,7 @@ func (o *Options) Validate() error {
 const (
 	roundOverhead   = 1200 * time.Millisecond
 	serverOverhead  = 2500 * time.Millisecond
+	briefRound      = 2 * time.Second // a server is started
 	clusterOverhead = 5 * time.Second
 	processOverhead = 700 * time.Millisecond
 )
@@ -152,7 +153,11 @@ func (o *Options) Estimate() time.Duration {
 		case OnServers:
 			t := TimesOf(c.Topology.Service, o.TTL, 0, c.Fault)
 			key := c.Topology.Name + "/" + c.Fault.Name
-			servers[key] = max(servers[key], clusterOverhead+n*(serverOverhead+t.Hold+t.TTL))
+			round := t.Hold + t.TTL
+			if c.Fault.Brief {
+				round = briefRound
+			}
+			servers[key] = max(servers[key], clusterOverhead+n*(serverOverhead+round))
 		default:
 			t := TimesOf(c.Topology.Service, o.TTL, 0, c.Fault)
 			clients += n * time.Duration(o.weigh(c)) * (roundOverhead + t.Hold)

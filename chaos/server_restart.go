@@ -10,7 +10,7 @@ import (
 // server-restart-empty: a server that is back after they have ended is the one of server-kill.
 var faultServerRestart = Fault{
 	Name: ServerRestart, Doc: "a server is killed and started again at once, with its data", On: OnServers, Shape: ShapeHold,
-	TTL: 9 * time.Second,
+	TTL: 9 * time.Second, Brief: true,
 	Skip: func(s Subject) string {
 		if r := servers(s); r != "" {
 			return r

@@ -11,7 +11,7 @@ import (
 // learn of its loss before the next one gets in: that would show whose attempt came first, not what the lock is worth.
 var faultServerEmpty = Fault{
 	Name: ServerEmpty, Doc: "a server is killed and comes back at once without its data", On: OnServers, Shape: ShapeHold, Fresh: true,
-	TTL: 9 * time.Second,
+	TTL: 9 * time.Second, Brief: true,
 	Skip: func(s Subject) string {
 		if r := servers(s); r != "" {
 			return r
