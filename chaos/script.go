@@ -138,7 +138,11 @@ var scriptUnlock = script{
 			if err := p.queue(ctx, p.Holder, 1); err != nil {
 				return err
 			}
-			if _, err := p.somebody(ctx, settleTime); err != nil {
+			w, err := p.somebody(ctx, settleTime)
+			if err == nil && w != nil { // longer than a holder may take to notice that it has lost its session
+				err = sleep(ctx, 2*noticeTime)
+			}
+			if err != nil {
 				return err
 			}
 			if err := errors.Join(finish(), p.release(ctx, p.Holder, 0)); err != nil {

@@ -100,8 +100,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write("")
-	if err := errors.Join(os.Remove(path), os.WriteFile(filepath.Join(dir, "docs", "FINDINGS.md"), findings, 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(filepath.Join(dir, "docs", "FINDINGS.md"), findings, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	begin, end := marks.Begin+"\n", marks.End+"\n"
